@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Ring 3: the program, and the workloads, which are applications like any other.
+file(GLOB_RECURSE INSPECT CONFIGURE_DEPENDS src/inspect/*.cpp)
+add_library(rb_inspect STATIC ${INSPECT} ${GEN}/tools/coverage_data.cpp)
+add_dependencies(rb_inspect generate)
+target_link_libraries(rb_inspect PUBLIC rb_trace rb_integrity rb_objfile rb_base)
+target_compile_definitions(rb_inspect PUBLIC ROCBRIDGE_VERSION="${PROJECT_VERSION}")
+
+file(GLOB CLI CONFIGURE_DEPENDS src/cli/*.cpp)
+list(FILTER CLI EXCLUDE REGEX "main\\.cpp$")
+add_library(rb_cli STATIC ${CLI})
+add_dependencies(rb_cli generate)
+target_link_libraries(rb_cli PUBLIC rb_inspect Threads::Threads)
+add_executable(rocbridge_program src/cli/main.cpp)
+set_target_properties(rocbridge_program PROPERTIES OUTPUT_NAME rocbridge)
+target_link_libraries(rocbridge_program PRIVATE rb_cli)
+
+file(GLOB WORKLOAD CONFIGURE_DEPENDS src/workload/*.cpp)
+if(WORKLOAD)
+add_executable(rocbridge-workload ${WORKLOAD})
+add_dependencies(rocbridge-workload generate)
+target_link_libraries(rocbridge-workload PRIVATE rb_base shim_cudart12 shim_cudnn8 shim_cublas12)
+target_link_options(rocbridge-workload PRIVATE -Wl,-rpath-link,${CUDA_OUT})
+set_target_properties(rocbridge-workload PROPERTIES SKIP_BUILD_RPATH ON)
+endif()
