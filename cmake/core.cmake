@@ -28,7 +28,7 @@ set_target_properties(rb_integrity PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract
 
 # libstdc++ inside and hidden: a host program brings its own. libgcc_s stays shared, so that forced unwinding
 # (pthread_cancel, pthread_exit) passes our frames.
-set(RB_PROCESS_LINK -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,--exclude-libs,ALL -Wl,--no-undefined)
+set(RB_PROCESS_LINK -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,--no-undefined)
 if(NOT ROCBRIDGE_SANITIZE)
   list(APPEND RB_PROCESS_LINK -static-libstdc++)
 else()
@@ -55,7 +55,7 @@ function(rb_stub_library key soname target_library out)
     LINKER_LANGUAGE C PREFIX "" SUFFIX "" OUTPUT_NAME ${soname} NO_SONAME ON
     LIBRARY_OUTPUT_DIRECTORY ${out} BUILD_RPATH "$ORIGIN" LINK_DEPENDS ${GEN}/shim/${key}.map)
   target_link_libraries(${target} PRIVATE ${target_library})
-  target_link_options(${target} PRIVATE -nostdlib -Wl,-soname,${soname} -Wl,-z,nodelete -Wl,-z,now -Wl,--no-as-needed
+  target_link_options(${target} PRIVATE -nostdlib -Wl,--no-undefined -Wl,-soname,${soname} -Wl,-z,nodelete -Wl,-z,now -Wl,--no-as-needed
     -Wl,--version-script=${GEN}/shim/${key}.map -fno-sanitize=all)
   # The name programs open without a version. Where two generations exist the newer one has it.
   add_custom_command(TARGET ${target} POST_BUILD COMMAND ${CMAKE_COMMAND}

@@ -6,7 +6,7 @@ set(TEST_OUT ${CMAKE_BINARY_DIR}/tests)
 
 file(GLOB UNIT_TESTS CONFIGURE_DEPENDS tests/unit/*_test.cpp)
 if(UNIT_TESTS)
-add_executable(unit_tests ${UNIT_TESTS})
+add_executable(unit_tests ${UNIT_TESTS} $<TARGET_OBJECTS:soft_front>)
 add_dependencies(unit_tests generate)
 target_include_directories(unit_tests PRIVATE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(unit_tests PRIVATE ROCBRIDGE_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")

@@ -23,6 +23,8 @@ void write_stderr(const char* data, std::size_t size);
 std::uint32_t process_id();
 std::uint32_t thread_id();
 void set_thread_name(const char* name);
+/// Starts a detached thread that takes none of the program's signals; false if the system gives none.
+bool start_thread(void (*run)(void*), void* argument);
 unsigned cpu_count();
 /// Bytes of host memory that are free for use (Linux: MemAvailable, and the cgroup's limit).
 std::uint64_t available_memory();
@@ -60,6 +62,8 @@ inline void futex_wake_all(const std::atomic<std::uint32_t>* word) { futex_wake(
 /// Opens a library by full path, symbols local. Null and `error` filled on failure.
 void* open_library(const std::string& path, std::string* error);
 void* find_symbol(void* library, const char* name);
+/// Counts the libraries that were loaded into this process so far.
+std::uint64_t library_loads();
 /// Paths of all files mapped as code or data into this process (each once).
 std::vector<std::string> mapped_files();
 

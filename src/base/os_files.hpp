@@ -37,6 +37,9 @@ bool make_folder(const char* path);
 /// Names (not paths) of the entries of a folder, sorted.
 std::vector<std::string> list_folder(const char* path);
 bool is_folder(const char* path);
+bool is_file(const std::string& path);
+/// `path` with links resolved; as it is when it does not exist.
+std::string real_path(const std::string& path);
 /// Writes the full form of `path` (not resolved, only made absolute); false if it does not fit.
 bool absolute_path(const char* path, char* buffer, std::size_t size);
 

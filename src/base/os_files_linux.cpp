@@ -88,13 +88,29 @@ bool write_file_all(int fd, const void* data, std::size_t size) {
   return true;
 }
 
-bool truncate_file(int fd, std::uint64_t size) { return ::ftruncate(fd, static_cast<off_t>(size)) == 0; }
-bool rename_file(const char* from, const char* to) { return ::rename(from, to) == 0; }
-bool remove_file(const char* path) { return ::unlink(path) == 0; }
+bool truncate_file(int fd, std::uint64_t size) {
+  return ::ftruncate(fd, static_cast<off_t>(size)) == 0;
+}
+bool rename_file(const char* from, const char* to) {
+  return ::rename(from, to) == 0;
+}
+bool remove_file(const char* path) {
+  return ::unlink(path) == 0;
+}
 
 bool is_folder(const char* path) {
   struct stat info {};
   return ::stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool is_file(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+std::string real_path(const std::string& path) {
+  char full[4096];
+  return ::realpath(path.c_str(), full) != nullptr ? std::string(full) : path;
 }
 
 bool absolute_path(const char* path, char* buffer, std::size_t size) {
@@ -139,7 +155,9 @@ std::vector<std::string> list_folder(const char* path) {
   return names;
 }
 
-bool try_lock_file(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
+bool try_lock_file(int fd) {
+  return ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
 
 bool file_is_locked(const char* path) {
   const int fd = open_file(path, OpenFile::read);
@@ -153,8 +171,8 @@ void* map_shared_twice(int fd, std::size_t offset, std::size_t size) {
   void* base = ::mmap(nullptr, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return nullptr;
   for (std::size_t half = 0; half < 2; ++half) {
-    void* part = ::mmap(static_cast<char*>(base) + half * size, size, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset));
+    void* part = ::mmap(static_cast<char*>(base) + half * size, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                        fd, static_cast<off_t>(offset));
     if (part == MAP_FAILED) {
       ::munmap(base, 2 * size);
       return nullptr;
@@ -176,7 +194,9 @@ std::size_t program_arguments(char* buffer, std::size_t size) {
   return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
-std::uint32_t parent_process_id() { return static_cast<std::uint32_t>(::getppid()); }
+std::uint32_t parent_process_id() {
+  return static_cast<std::uint32_t>(::getppid());
+}
 
 void thread_name(char* buffer, std::size_t size) {
   char name[16] = {};
@@ -186,7 +206,9 @@ void thread_name(char* buffer, std::size_t size) {
   buffer[length] = '\0';
 }
 
-bool process_exists(std::uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
+bool process_exists(std::uint32_t pid) {
+  return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+}
 
 bool create_exit_key(void (*function)(void*), unsigned* key) {
   pthread_key_t created = 0;
@@ -195,7 +217,9 @@ bool create_exit_key(void (*function)(void*), unsigned* key) {
   return true;
 }
 
-void set_exit_value(unsigned key, void* value) { ::pthread_setspecific(key, value); }
+void set_exit_value(unsigned key, void* value) {
+  ::pthread_setspecific(key, value);
+}
 
 int hold_cancellation() {
   int before = 0;
@@ -203,7 +227,9 @@ int hold_cancellation() {
   return before;
 }
 
-void restore_cancellation(int state) { ::pthread_setcancelstate(state, nullptr); }
+void restore_cancellation(int state) {
+  ::pthread_setcancelstate(state, nullptr);
+}
 
 bool counter_is_clock() {
 #if defined(__x86_64__)

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -63,6 +64,38 @@ void write_stderr(const char* data, std::size_t size) {
 std::uint32_t process_id() { return static_cast<std::uint32_t>(::getpid()); }
 std::uint32_t thread_id() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
 void set_thread_name(const char* name) { ::prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+namespace {
+
+struct ThreadStart {
+  void (*run)(void*);
+  void* argument;
+};
+
+void* run_thread(void* start) {
+  const ThreadStart copy = *static_cast<ThreadStart*>(start);
+  delete static_cast<ThreadStart*>(start);
+  copy.run(copy.argument);
+  return nullptr;
+}
+
+}  // namespace
+
+bool start_thread(void (*run)(void*), void* argument) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits it
+  ThreadStart* start = new ThreadStart{run, argument};
+  pthread_t thread;
+  const int error = pthread_create(&thread, nullptr, run_thread, start);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) {
+    delete start;
+    return false;
+  }
+  pthread_detach(thread);
+  return true;
+}
 
 unsigned cpu_count() {
   cpu_set_t set;
@@ -171,6 +204,17 @@ void* open_library(const std::string& path, std::string* error) {
 }
 
 void* find_symbol(void* library, const char* name) { return ::dlsym(library, name); }
+
+std::uint64_t library_loads() {
+  std::uint64_t loads = 0;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        *static_cast<std::uint64_t*>(out) = info->dlpi_adds;
+        return 1;  // the first object tells
+      },
+      &loads);
+  return loads;
+}
 
 std::vector<std::string> mapped_files() {
   std::set<std::string> seen;

@@ -30,8 +30,8 @@ Opening& opening() {
   return instance;
 }
 
-/// The device's windows and the engine's connection are the parent's. Only a process that had opened the device is lost:
-/// one that forks before its first device use may use the device afterwards.
+/// The device's windows and the engine's connection are the parent's. Only a process that had opened the device is
+/// lost: one that forks before its first device use may use the device afterwards.
 void forget_in_child() {
   if (g_table.load(std::memory_order_relaxed) == nullptr) return;
   g_forked.store(true, std::memory_order_relaxed);
@@ -51,8 +51,8 @@ void report_device(const rocm::Choice& choice, const rocm::Table& table) {
   record.generation = rocm::kGeneration;
   record.directory = choice.directory;
   record.text = choice.why;
-  RB_LOG(info, "rocm", "%s %s from %s (%s)%s", properties.name, properties.gcnArchName, choice.directory.c_str(), choice.why.c_str(),
-         choice.software ? ": software device, unverified on silicon" : "");
+  RB_LOG(info, "rocm", "%s %s from %s (%s)%s", properties.name, properties.gcnArchName, choice.directory.c_str(),
+         choice.why.c_str(), choice.software ? ": software device, unverified on silicon" : "");
   if (!trace::on()) return;
   trace_settings();
   trace::device(record);
@@ -66,7 +66,8 @@ Status open_once(Opening& state) {
   int count = 0;
   const hipError_t error = table->hipGetDeviceCount(&count);
   if (error != hipSuccess && error != hipErrorNoDevice)
-    return fail(Errc::not_initialized, "device-start", "the AMD libraries of %s report error %d", state.choice.directory.c_str(), static_cast<int>(error));
+    return fail(Errc::not_initialized, "device-start", "the AMD libraries of %s report error %d",
+                state.choice.directory.c_str(), static_cast<int>(error));
   static const bool registered = (os::on_fork_child(&forget_in_child), true);
   static_cast<void>(registered);
   report_device(state.choice, *table);
@@ -79,16 +80,22 @@ bool in_cuda_api() {
   return info != nullptr && (info->api == Api::cudart || info->api == Api::cuda_driver);
 }
 
-/// HIP's numbers that CUDA does not have, or means differently (HIP and CUDA driver API, facts in docs/design/calls.md).
+/// HIP's numbers that CUDA does not have, or means differently (HIP and CUDA driver API, facts in
+/// docs/design/calls.md).
 int cuda_number(int hip) {
   switch (hip) {
-    case 1052: return 2;  // out of runtime memory
+    case 1052:
+      return 2;  // out of runtime memory
     case 1053:
     case 1054:
-    case 1055: return 999;
-    case 911: return 20;  // invalid channel descriptor
-    case 912: return 18;  // invalid texture
-    default: break;
+    case 1055:
+      return 999;
+    case 911:
+      return 20;  // invalid channel descriptor
+    case 912:
+      return 18;  // invalid texture
+    default:
+      break;
   }
   if (call().info != nullptr && call().info->api == Api::cuda_driver) switch (hip) {
       case 9:
@@ -98,11 +105,16 @@ int cuda_number(int hip) {
       case 18:
       case 20:
       case 21:
-      case 52: return 1;
-      case 53: return 719;
-      case 98: return 400;
-      case 35: return 803;
-      default: break;
+      case 52:
+        return 1;
+      case 53:
+        return 719;
+      case 98:
+        return 400;
+      case 35:
+        return 803;
+      default:
+        break;
     }
   return hip;
 }
@@ -118,25 +130,39 @@ Errc kind_of(int hip) {
     case 21:
     case 101:
     case 712:
-    case 713: return Errc::invalid_value;
+    case 713:
+      return Errc::invalid_value;
     case 2:
-    case 1052: return Errc::alloc_failed;
+    case 1052:
+      return Errc::alloc_failed;
     case 3:
     case 4:
-    case 35: return Errc::not_initialized;
-    case 46: return Errc::device_lost;
+    case 35:
+      return Errc::not_initialized;
+    case 46:
+      return Errc::device_lost;
     case 98:
-    case 209: return Errc::no_binary;
-    case 100: return Errc::no_device;
-    case 201: return Errc::bad_context;
-    case 205: return Errc::mapping;
-    case 400: return Errc::invalid_handle;
-    case 500: return Errc::not_found;
-    case 600: return Errc::not_ready;
+    case 209:
+      return Errc::no_binary;
+    case 100:
+      return Errc::no_device;
+    case 201:
+      return Errc::bad_context;
+    case 205:
+      return Errc::mapping;
+    case 400:
+      return Errc::invalid_handle;
+    case 500:
+      return Errc::not_found;
+    case 600:
+      return Errc::not_ready;
     case 704:
-    case 705: return Errc::invalid_value;
-    case 801: return Errc::not_supported;
-    default: return Errc::execution_failed;
+    case 705:
+      return Errc::invalid_value;
+    case 801:
+      return Errc::not_supported;
+    default:
+      return Errc::execution_failed;
   }
 }
 
@@ -160,14 +186,17 @@ Status open_device() {
   return Fault(state.fault);
 }
 
-bool software_device() { return opening().choice.software; }
+bool software_device() {
+  return opening().choice.software;
+}
 
 Status hip_status(hipError_t error, const char* function) {
   if (error == hipSuccess) [[likely]]
     return {};
   const int number = static_cast<int>(error);
   const char* const text = amd().hipGetErrorString != nullptr ? amd().hipGetErrorString(error) : nullptr;
-  Fault fault = fail(kind_of(number), number == 801 ? "amd-refuses" : "hip-error", "%s gave %d (%s)", function, number, text != nullptr ? text : "unknown");
+  Fault fault = fail(kind_of(number), number == 801 ? "amd-refuses" : "hip-error", "%s gave %d (%s)", function, number,
+                     text != nullptr ? text : "unknown");
   if (in_cuda_api()) fault.native = cuda_number(number);
   return fault;
 }
@@ -179,16 +208,35 @@ Status miopen_status(miopenStatus_t status, const char* function) {
   const char* reason = "miopen-error";
   const char* text = "unknown error";
   switch (static_cast<int>(status)) {
-    case 1: code = Errc::not_initialized, text = "not initialized"; break;
-    case 2: code = Errc::invalid_value, text = "invalid value"; break;
-    case 3: code = Errc::invalid_value, text = "bad parameter"; break;
-    case 4: code = Errc::alloc_failed, text = "allocation failed"; break;
-    case 5: code = Errc::internal, text = "internal error"; break;
-    case 6: code = Errc::not_supported, reason = "amd-refuses", text = "not implemented"; break;
-    case 8: code = Errc::not_supported, reason = "amd-refuses", text = "unsupported operation"; break;
-    case 9: reason = "miopen-skipped", text = "GPU operations were skipped: nothing was computed"; break;
-    case 10: code = Errc::not_initialized, text = "version mismatch"; break;
-    default: break;
+    case 1:
+      code = Errc::not_initialized, text = "not initialized";
+      break;
+    case 2:
+      code = Errc::invalid_value, text = "invalid value";
+      break;
+    case 3:
+      code = Errc::invalid_value, text = "bad parameter";
+      break;
+    case 4:
+      code = Errc::alloc_failed, text = "allocation failed";
+      break;
+    case 5:
+      code = Errc::internal, text = "internal error";
+      break;
+    case 6:
+      code = Errc::not_supported, reason = "amd-refuses", text = "not implemented";
+      break;
+    case 8:
+      code = Errc::not_supported, reason = "amd-refuses", text = "unsupported operation";
+      break;
+    case 9:
+      reason = "miopen-skipped", text = "GPU operations were skipped: nothing was computed";
+      break;
+    case 10:
+      code = Errc::not_initialized, text = "version mismatch";
+      break;
+    default:
+      break;
   }
   return fail(code, reason, "%s gave %d (%s)", function, static_cast<int>(status), text);
 }
@@ -200,17 +248,38 @@ Status rocblas_status_of(rocblas_status status, const char* function) {
   const char* reason = "rocblas-error";
   const char* text = "unknown status";
   switch (static_cast<int>(status)) {
-    case 1: code = Errc::invalid_handle, text = "invalid handle"; break;
-    case 2: code = Errc::not_supported, reason = "amd-refuses", text = "not implemented"; break;
-    case 3: code = Errc::invalid_value, text = "invalid pointer"; break;
-    case 4: code = Errc::invalid_value, text = "invalid size"; break;
-    case 5: code = Errc::alloc_failed, text = "memory error"; break;
-    case 6: code = Errc::execution_failed, text = "internal error"; break;
-    case 11: code = Errc::invalid_value, text = "invalid value"; break;
-    case 13: text = "numeric check failed"; break;
-    case 14: code = Errc::not_supported, reason = "amd-refuses", text = "excluded from this build"; break;
-    case 15: code = Errc::not_supported, reason = "amd-refuses", text = "no code for this GPU"; break;
-    default: break;
+    case 1:
+      code = Errc::invalid_handle, text = "invalid handle";
+      break;
+    case 2:
+      code = Errc::not_supported, reason = "amd-refuses", text = "not implemented";
+      break;
+    case 3:
+      code = Errc::invalid_value, text = "invalid pointer";
+      break;
+    case 4:
+      code = Errc::invalid_value, text = "invalid size";
+      break;
+    case 5:
+      code = Errc::alloc_failed, text = "memory error";
+      break;
+    case 6:
+      code = Errc::execution_failed, text = "internal error";
+      break;
+    case 11:
+      code = Errc::invalid_value, text = "invalid value";
+      break;
+    case 13:
+      text = "numeric check failed";
+      break;
+    case 14:
+      code = Errc::not_supported, reason = "amd-refuses", text = "excluded from this build";
+      break;
+    case 15:
+      code = Errc::not_supported, reason = "amd-refuses", text = "no code for this GPU";
+      break;
+    default:
+      break;
   }
   return fail(code, reason, "%s gave %d (%s)", function, static_cast<int>(status), text);
 }
@@ -219,11 +288,15 @@ namespace detail {
 
 int amd_missing(rocm::AmdFunction function) {
   const rocm::FunctionRow& row = rocm::kFunctions[static_cast<unsigned>(function)];
-  RB_LOG(info, "rocm", "the opened %s has no %s", rocm::kLibraries[static_cast<unsigned>(row.library)].soname, row.name);
+  RB_LOG(info, "rocm", "the opened %s has no %s", rocm::kLibraries[static_cast<unsigned>(row.library)].soname,
+         row.name);
   switch (row.library) {
-    case rocm::Amd::hip: return hipErrorNotSupported;
-    case rocm::Amd::miopen: return miopenStatusNotImplemented;
-    default: return rocblas_status_not_implemented;
+    case rocm::Amd::hip:
+      return hipErrorNotSupported;
+    case rocm::Amd::miopen:
+      return miopenStatusNotImplemented;
+    default:
+      return rocblas_status_not_implemented;
   }
 }
 

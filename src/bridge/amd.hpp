@@ -24,7 +24,9 @@ inline Status device_ready() {
   return open_device();
 }
 /// The loaded functions; only after device_ready() succeeded.
-inline const rocm::Table& amd() { return *g_table.load(std::memory_order_relaxed); }
+inline const rocm::Table& amd() {
+  return *g_table.load(std::memory_order_relaxed);
+}
 /// Whether the opened directory is the software device.
 bool software_device();
 

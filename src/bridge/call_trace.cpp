@@ -31,8 +31,9 @@ struct Registered {
 constinit Registered g_registered[static_cast<unsigned>(Kind::count)];
 
 const char* api_name(Api api) {
-  static const char* const names[] = {"cublas",   "cublaslt",   "cuda_driver", "cudart",    "cudnn8", "cufft", "cupti", "curand",
-                                      "cusolver", "cusparse",   "cusparselt",  "nccl",      "nvjitlink", "nvml",  "nvrtc", "nvtx"};
+  static const char* const names[] = {"cublas",    "cublaslt", "cuda_driver", "cudart",   "cudnn8",     "cufft",
+                                      "cupti",     "curand",   "cusolver",    "cusparse", "cusparselt", "nccl",
+                                      "nvjitlink", "nvml",     "nvrtc",       "nvtx"};
   static_assert(sizeof names / sizeof *names == static_cast<unsigned>(Api::nvtx) + 1);
   return names[static_cast<unsigned>(api)];
 }
@@ -44,7 +45,8 @@ const char* api_name(Api api) {
   if (!trace::parse_level(controls::text("trace.level"), &options.level) || options.level == trace::Level::off) return;
   const std::string directory = controls::text("trace.dir");
   if (directory.empty()) {
-    RB_LOG(error, "trace", "ROCBRIDGE_TRACE is set but ROCBRIDGE_TRACE_DIR is not; nothing is traced. Give a writable folder.");
+    RB_LOG(error, "trace",
+           "ROCBRIDGE_TRACE is set but ROCBRIDGE_TRACE_DIR is not; nothing is traced. Give a writable folder.");
     return;
   }
   const long long bytes = controls::number("trace.ring_bytes");
@@ -70,7 +72,9 @@ const char* api_name(Api api) {
   trace::init(names, options);
 }
 
-bool is_handle(Role role) { return role == Role::handle || role == Role::descriptor; }
+bool is_handle(Role role) {
+  return role == Role::handle || role == Role::descriptor;
+}
 
 }  // namespace
 
@@ -95,11 +99,14 @@ void trace_settings() {
     controls::Origin origin = controls::Origin::fallback;
     const std::string value = controls::text(controls::kRows[i].key, &origin);
     trace::setting(controls::kRows[i].key, value,
-                   origin == controls::Origin::environment ? "environment" : origin == controls::Origin::file ? "file" : "default");
+                   origin == controls::Origin::environment ? "environment"
+                   : origin == controls::Origin::file      ? "file"
+                                                           : "default");
   }
 }
 
-void trace_refusal(unsigned row, int status, const char* reason, const char* text, const char* remedy, const char* where) {
+void trace_refusal(unsigned row, int status, const char* reason, const char* text, const char* remedy,
+                   const char* where) {
   if (!trace::on()) return;
   trace::refusal({row, status, reason, text, remedy, where});
 }
@@ -134,16 +141,21 @@ void trace_begin(Call& call, const std::uint64_t* words) {
     if (const Snapshot snapshot = row.snapshot.load(std::memory_order_acquire); snapshot != nullptr) {
       alignas(16) char buffer[1024];
       const std::size_t bytes = snapshot(handle, buffer, sizeof buffer);
-      if (bytes != 0 && bytes <= sizeof buffer) record.snapshot(i, row.layout.load(std::memory_order_relaxed), buffer, bytes);
+      if (bytes != 0 && bytes <= sizeof buffer)
+        record.snapshot(i, row.layout.load(std::memory_order_relaxed), buffer, bytes);
     }
   }
   if (has_stream) record.stream(stream);
   record.commit();
 }
 
-void trace_end(Call& call, int status) { trace::call_end(call.record, status); }
+void trace_end(Call& call, int status) {
+  trace::call_end(call.record, status);
+}
 
-std::uint64_t amd_begin() { return trace::now(); }
+std::uint64_t amd_begin() {
+  return trace::now();
+}
 
 void amd_end(rocm::AmdFunction function, int status, std::uint64_t begin) {
   trace::amd_call(static_cast<std::uint32_t>(function), status, begin, trace::now());

@@ -13,8 +13,8 @@
 
 namespace rb::bridge {
 
-/// Writes the content behind a live handle of its kind (trace::TensorSnapshot for a tensor, ...) into `buffer` of `room`
-/// bytes; bytes written, 0 if there is nothing to say. Must not fail on a freed handle, allocate or lock.
+/// Writes the content behind a live handle of its kind (trace::TensorSnapshot for a tensor, ...) into `buffer` of
+/// `room` bytes; bytes written, 0 if there is nothing to say. Must not fail on a freed handle, allocate or lock.
 using Snapshot = std::size_t (*)(const void* handle, void* buffer, std::size_t room);
 /// Word of the stream that a library handle is set to.
 using StreamOf = std::uint64_t (*)(const void* handle);

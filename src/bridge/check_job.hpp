@@ -52,7 +52,7 @@ struct Job {
   bool done = false;
   integrity::Judgement judgement;
   const char* unchecked_reason = "unchecked-size";
-  std::string line;
+  std::string line;  ///< of the verdict, without the reproducer
 
   const integrity::Accuracy& accuracy() const {
     return std::visit([](const auto& of) -> const integrity::Accuracy& { return of.accuracy; }, what);

@@ -215,12 +215,15 @@ void judge_and_report(Job& job) {
   } catch (const std::exception& error) {
     job.judgement = integrity::verdict_of(Verdict::unchecked, error.what());
   }
-  job.line = integrity::verdict_line(job.judgement, job.entry, job.output_name, dims_of(job.output),
-                                     integrity::class_name(job.family(), job.accuracy()), job.call, job.reproducer());
+  const auto line = [&](const std::string& reproducer) {
+    return integrity::verdict_line(job.judgement, job.entry, job.output_name, dims_of(job.output),
+                                   integrity::class_name(job.family(), job.accuracy()), job.call, reproducer);
+  };
+  job.line = line("");
   record(job, os::now_ns() - begin);
   const Verdict verdict = job.judgement.verdict;
   if (verdict == Verdict::drift || verdict == Verdict::corrupt)
-    RB_LOG(error, "check", "%s", job.line.c_str());
+    RB_LOG(error, "check", "%s", line(job.reproducer()).c_str());
   else if (verdict != Verdict::pass)
     RB_LOG(info, "check", "%s", job.line.c_str());
   else

@@ -57,6 +57,7 @@ struct Convolution {
 struct Gemm {
   integrity::TensorView a, b, c;
   bool conjugate_a = false, conjugate_b = false;
+  bool reads_inputs = true;  ///< false: alpha or k is 0, a and b are not set
   double alpha = 1, alpha_imag = 0, beta = 0, beta_imag = 0;
   /// Scalars in device memory, of `scalar_type`; null: the four numbers above hold.
   const void* device_alpha = nullptr;
@@ -89,9 +90,9 @@ class Scope {
   Status finish();
 
  private:
-  Status start(hipStream_t stream, std::unique_ptr<Job> job);
+  Status start(hipStream_t stream, std::shared_ptr<Job> job);
   void abandon();
-  std::unique_ptr<Job> job_;
+  std::shared_ptr<Job> job_;
 };
 
 }  // namespace rb::bridge::checks

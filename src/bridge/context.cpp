@@ -26,16 +26,22 @@ using detail::t_state;
 std::atomic<bool> g_driver_initialised{false};
 std::atomic<int> g_count{-1};
 
-HandleTable<Context, Kind::context>& contexts() { return table_of<Context, Kind::context>(); }
+HandleTable<Context, Kind::context>& contexts() {
+  return table_of<Context, Kind::context>();
+}
 
-const void* as_pointer(std::uint64_t handle) { return reinterpret_cast<const void*>(handle); }
+const void* as_pointer(std::uint64_t handle) {
+  return reinterpret_cast<const void*>(handle);
+}
 
 Fault no_context(const char* text) {
   Fault fault = fail(Errc::bad_context, "context", "%s", text);
   return fault;
 }
 
-Status set_hip_device(int device) { return RB_HIP(hipSetDevice, device); }
+Status set_hip_device(int device) {
+  return RB_HIP(hipSetDevice, device);
+}
 
 }  // namespace
 
@@ -55,7 +61,9 @@ Status check_device(int device) {
   RB_ASSIGN(const int count, device_count());
   if (device >= 0 && device < count) return {};
   Fault fault = fail(Errc::invalid_value, "bad-device", "device is %d; there are %d", device, count);
-  fault.native = detail::t_call.info != nullptr && (call().info->api == Api::cudart || call().info->api == Api::cuda_driver) ? 101 : -1;
+  fault.native =
+      detail::t_call.info != nullptr && (call().info->api == Api::cudart || call().info->api == Api::cuda_driver) ? 101
+                                                                                                                  : -1;
   return fault;
 }
 
@@ -66,7 +74,9 @@ Status runtime_ready() {
   return set_device(t_state.device);
 }
 
-void mark_driver_initialised() { g_driver_initialised.store(true, std::memory_order_release); }
+void mark_driver_initialised() {
+  g_driver_initialised.store(true, std::memory_order_release);
+}
 
 Status driver_ready() {
   // The runtime initialises the driver, too.

@@ -42,8 +42,12 @@ struct Context {
 };
 
 /// The device of this thread; 0 at first.
-inline int current_device() { return detail::t_state.device; }
-inline std::uint64_t current_context() { return detail::t_state.context; }
+inline int current_device() {
+  return detail::t_state.device;
+}
+inline std::uint64_t current_context() {
+  return detail::t_state.context;
+}
 
 /// Whether the device's primary context is active in this process.
 inline bool primary_active(int device) {

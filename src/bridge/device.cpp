@@ -18,12 +18,15 @@ namespace {
 
 constexpr int kWarp = 32;
 
-Fault null_output(const char* what) { return fail(Errc::invalid_value, "null-output", "%s is null", what); }
+Fault null_output(const char* what) {
+  return fail(Errc::invalid_value, "null-output", "%s is null", what);
+}
 
 /// HIP 6's properties begin with CUDA 12's, field for field.
 static_assert(offsetof(hipDeviceProp_tR0600, hipReserved) == kPropertiesBytes);
 static_assert(offsetof(hipDeviceProp_tR0600, hostRegisterSupported) == 728);
-static_assert(offsetof(hipDeviceProp_tR0600, major) == 360 && offsetof(hipDeviceProp_tR0600, sharedMemPerBlockOptin) == 696);
+static_assert(offsetof(hipDeviceProp_tR0600, major) == 360 &&
+              offsetof(hipDeviceProp_tR0600, sharedMemPerBlockOptin) == 696);
 
 void tell_as_cuda(hipDeviceProp_tR0600* properties) {
   const Capability capability = told_capability();
@@ -55,10 +58,12 @@ Capability told_capability() {
     int major = 0;
     int minor = 0;
     char rest = 0;
-    if (std::sscanf(text.c_str(), "%d.%d%c", &major, &minor, &rest) == 2 && major >= 1 && major <= 99 && minor >= 0 && minor <= 9)
+    if (std::sscanf(text.c_str(), "%d.%d%c", &major, &minor, &rest) == 2 && major >= 1 && major <= 99 && minor >= 0 &&
+        minor <= 9)
       capability = {major, minor};
     else
-      RB_LOG(error, "device", "ROCBRIDGE_CAPABILITY is '%s', not MAJOR.MINOR; %d.%d is told", text.c_str(), capability.major, capability.minor);
+      RB_LOG(error, "device", "ROCBRIDGE_CAPABILITY is '%s', not MAJOR.MINOR; %d.%d is told", text.c_str(),
+             capability.major, capability.minor);
     return capability;
   }();
   return told;
@@ -83,25 +88,37 @@ Result<const hipDeviceProp_tR0600*> device_properties(int device) {
   RB_TRY(RB_HIP(hipGetDevicePropertiesR0600, properties.get(), device));
   tell_as_cuda(properties.get());
   const hipDeviceProp_tR0600* expected = nullptr;
-  if (known[device].compare_exchange_strong(expected, properties.get(), std::memory_order_acq_rel)) return properties.release();
+  if (known[device].compare_exchange_strong(expected, properties.get(), std::memory_order_acq_rel))
+    return properties.release();
   return expected;
 }
 
 Status device_attribute(int* value, int attribute, int device) {
   if (value == nullptr) return null_output("value");
   RB_TRY(check_device(device));
-  const AttributeRow* const row = std::lower_bound(std::begin(kAttributeRows), std::end(kAttributeRows), attribute,
-                                                   [](const AttributeRow& candidate, int number) { return candidate.number < number; });
+  const AttributeRow* const row =
+      std::lower_bound(std::begin(kAttributeRows), std::end(kAttributeRows), attribute,
+                       [](const AttributeRow& candidate, int number) { return candidate.number < number; });
   if (row == std::end(kAttributeRows) || row->number != attribute)
     return fail(Errc::invalid_value, "bad-attribute", "there is no device attribute %d", attribute);
   switch (row->by) {
-    case AnswerBy::value: *value = row->value; return {};
-    case AnswerBy::warp_size: *value = kWarp; return {};
-    case AnswerBy::capability_major: *value = told_capability().major; return {};
-    case AnswerBy::capability_minor: *value = told_capability().minor; return {};
-    case AnswerBy::hip: break;
+    case AnswerBy::value:
+      *value = row->value;
+      return {};
+    case AnswerBy::warp_size:
+      *value = kWarp;
+      return {};
+    case AnswerBy::capability_major:
+      *value = told_capability().major;
+      return {};
+    case AnswerBy::capability_minor:
+      *value = told_capability().minor;
+      return {};
+    case AnswerBy::hip:
+      break;
   }
-  const hipError_t error = RB_AMD_RAW(hipDeviceGetAttribute, value, static_cast<hipDeviceAttribute_t>(row->value), device);
+  const hipError_t error =
+      RB_AMD_RAW(hipDeviceGetAttribute, value, static_cast<hipDeviceAttribute_t>(row->value), device);
   if (error == hipErrorInvalidValue || error == hipErrorNotSupported) {
     *value = 0;  // HIP names the attribute but has no answer: the feature is absent
     return {};
@@ -111,7 +128,8 @@ Status device_attribute(int* value, int attribute, int device) {
 
 Status peer_attribute(int* value, int attribute, int from, int to) {
   if (value == nullptr) return null_output("value");
-  if (attribute < 1 || attribute > 5) return fail(Errc::invalid_value, "bad-attribute", "there is no peer attribute %d", attribute);
+  if (attribute < 1 || attribute > 5)
+    return fail(Errc::invalid_value, "bad-attribute", "there is no peer attribute %d", attribute);
   RB_TRY(check_device(from));
   RB_TRY(check_device(to));
   if (from == to) return fail(Errc::invalid_value, "bad-device", "both devices are %d", from);
@@ -150,8 +168,10 @@ Status device_pci_id(char* text, int length, int device) {
   RB_ASSIGN(const hipDeviceProp_tR0600* properties, device_properties(device));
   char id[32];
   // CUDA's form: domain:bus:device.function in hexadecimal.
-  const int needed = std::snprintf(id, sizeof id, "%04x:%02x:%02x.0", properties->pciDomainID & 0xffff, properties->pciBusID & 0xff, properties->pciDeviceID & 0xff);
-  if (length <= needed) return fail(Errc::invalid_value, "buffer-short", "the PCI id needs %d bytes, there are %d", needed + 1, length);
+  const int needed = std::snprintf(id, sizeof id, "%04x:%02x:%02x.0", properties->pciDomainID & 0xffff,
+                                   properties->pciBusID & 0xff, properties->pciDeviceID & 0xff);
+  if (length <= needed)
+    return fail(Errc::invalid_value, "buffer-short", "the PCI id needs %d bytes, there are %d", needed + 1, length);
   std::copy(id, id + needed + 1, text);
   return {};
 }
@@ -167,11 +187,13 @@ Status device_by_pci_id(int* device, const char* text) {
     domain = 0;
     matched = std::sscanf(text, "%x:%x.%x", &bus, &slot, &function) >= 2 ? 3 : 0;
   }
-  if (matched < 3) return fail(Errc::invalid_value, "bad-pci-id", "'%.40s' is no PCI id (domain:bus:device.function)", text);
+  if (matched < 3)
+    return fail(Errc::invalid_value, "bad-pci-id", "'%.40s' is no PCI id (domain:bus:device.function)", text);
   RB_ASSIGN(const int count, device_count());
   for (int i = 0; i < count; ++i) {
     RB_ASSIGN(const hipDeviceProp_tR0600* properties, device_properties(i));
-    if (properties->pciDomainID == static_cast<int>(domain) && properties->pciBusID == static_cast<int>(bus) && properties->pciDeviceID == static_cast<int>(slot)) {
+    if (properties->pciDomainID == static_cast<int>(domain) && properties->pciBusID == static_cast<int>(bus) &&
+        properties->pciDeviceID == static_cast<int>(slot)) {
       *device = i;
       return {};
     }

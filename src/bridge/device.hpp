@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The rocbridge Authors
 //
-// What programs are told about the devices, once for the runtime and the driver: HIP's values, but capability, warp size and
-// versions as the controls say.
+// What programs are told about the devices, once for the runtime and the driver: HIP's values, but capability, warp
+// size and versions as the controls say.
 #pragma once
 
 #include <cstddef>

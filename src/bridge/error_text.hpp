@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The rocbridge Authors
 //
-// Names and texts of CUDA's error codes. The runtime and the driver share the numbers (CUDA 12.1, cudaError_t and CUresult).
+// Names and texts of CUDA's error codes. The runtime and the driver share the numbers (CUDA 12.1, cudaError_t and
+// CUresult).
 #pragma once
 
 namespace rb::bridge {

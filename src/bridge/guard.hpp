@@ -75,9 +75,7 @@ int fault_of_exception(const EntryInfo& info);
 /// Saves the outer call, so that a callback of ours that enters again does not confuse it.
 class Scope {
  public:
-  explicit Scope(const EntryInfo& info) : saved_(t_call) {
-    t_call = Call{&info, false, {}};
-  }
+  explicit Scope(const EntryInfo& info) : saved_(t_call) { t_call = Call{&info, false, {}}; }
   ~Scope() { t_call = saved_; }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
@@ -94,7 +92,9 @@ template <class... Arguments>
 
 }  // namespace detail
 
-inline Call& call() { return detail::t_call; }
+inline Call& call() {
+  return detail::t_call;
+}
 
 /// An export that returns its library's status.
 template <class Function, class... Arguments>

@@ -36,12 +36,14 @@ const char* kind_name(Kind kind) {
 
 Fault bad_handle(const char* what, const void* handle, Kind wanted) {
   const Kind kind = handle_kind(handle);
-  if (handle == nullptr) return fail(Errc::invalid_handle, "handle-null", "%s is null; a %s is needed", what, kind_name(wanted));
+  if (handle == nullptr)
+    return fail(Errc::invalid_handle, "handle-null", "%s is null; a %s is needed", what, kind_name(wanted));
   if (kind == Kind::none)
-    return fail(Errc::invalid_handle, "handle-foreign", "%s is %p, which no call of this library returned; a %s is needed", what, handle,
-                kind_name(wanted));
+    return fail(Errc::invalid_handle, "handle-foreign",
+                "%s is %p, which no call of this library returned; a %s is needed", what, handle, kind_name(wanted));
   if (kind != wanted)
-    return fail(Errc::invalid_handle, "handle-kind", "%s is a %s; a %s is needed", what, kind_name(kind), kind_name(wanted));
+    return fail(Errc::invalid_handle, "handle-kind", "%s is a %s; a %s is needed", what, kind_name(kind),
+                kind_name(wanted));
   return fail(Errc::invalid_handle, "handle-freed", "%s is a %s that was destroyed", what, kind_name(kind));
 }
 

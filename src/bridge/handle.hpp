@@ -52,7 +52,9 @@ inline constexpr std::uint64_t kHandleTag = 0x5B;
 inline constexpr unsigned kIndexBits = 20;
 inline constexpr unsigned kGenerationBits = 28;
 
-inline std::uint64_t handle_word(const void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
+inline std::uint64_t handle_word(const void* handle) {
+  return reinterpret_cast<std::uint64_t>(handle);
+}
 /// The kind a handle claims to be; none if it is not one of ours.
 inline Kind handle_kind(const void* handle) {
   const std::uint64_t word = handle_word(handle);
@@ -73,7 +75,8 @@ class HandleTable {
     std::uint32_t index = 0;
     // Freed slots are reused in order of freeing and only when many wait, so that a stale handle stays stale long.
     if (free_.size() > 64 || used_ == kMaximum) {
-      if (free_.empty()) return fail(Errc::alloc_failed, "too-many-handles", "%u %ss are alive", kMaximum, kind_name(kKind));
+      if (free_.empty())
+        return fail(Errc::alloc_failed, "too-many-handles", "%u %ss are alive", kMaximum, kind_name(kKind));
       index = free_.front();
       free_.pop_front();
     } else {
@@ -84,7 +87,8 @@ class HandleTable {
     slot->object = T{};
     *object = &slot->object;
     slot->generation.store(generation | kAlive, std::memory_order_release);
-    return (kHandleTag << 56) | (static_cast<std::uint64_t>(kKind) << 48) | (static_cast<std::uint64_t>(generation) << kIndexBits) | index;
+    return (kHandleTag << 56) | (static_cast<std::uint64_t>(kKind) << 48) |
+           (static_cast<std::uint64_t>(generation) << kIndexBits) | index;
   }
 
   /// The live object behind a handle, or nullptr.

@@ -15,7 +15,9 @@ namespace rb::bridge {
 namespace {
 
 using Binaries = HandleTable<FatBinary, Kind::fat_binary>;
-Binaries& binaries() { return table_of<FatBinary, Kind::fat_binary>(); }
+Binaries& binaries() {
+  return table_of<FatBinary, Kind::fat_binary>();
+}
 
 struct Kernels {
   std::mutex mutex;
@@ -29,12 +31,15 @@ Kernels& kernels() {
   return instance;
 }
 
-const void* as_pointer(std::uint64_t handle) { return reinterpret_cast<const void*>(handle); }
+const void* as_pointer(std::uint64_t handle) {
+  return reinterpret_cast<const void*>(handle);
+}
 
 /// Sorts what was registered since the last look-up.
 void sort_new(Kernels& all) {
   if (all.by_host.size() == all.records.size()) return;
-  for (std::uint32_t i = static_cast<std::uint32_t>(all.by_host.size()); i < all.records.size(); ++i) all.by_host.push_back(i);
+  for (std::uint32_t i = static_cast<std::uint32_t>(all.by_host.size()); i < all.records.size(); ++i)
+    all.by_host.push_back(i);
   std::sort(all.by_host.begin(), all.by_host.end(), [&](std::uint32_t a, std::uint32_t b) {
     return all.records[a].host != all.records[b].host ? all.records[a].host < all.records[b].host : a < b;
   });
@@ -44,8 +49,9 @@ void sort_new(Kernels& all) {
 /// Number of the newest live record with this host address, or -1. Objects that were unloaded leave records behind.
 long find_number(Kernels& all, const void* host) {
   sort_new(all);
-  auto after = std::upper_bound(all.by_host.begin(), all.by_host.end(), host,
-                                [&](const void* wanted, std::uint32_t number) { return wanted < all.records[number].host; });
+  auto after =
+      std::upper_bound(all.by_host.begin(), all.by_host.end(), host,
+                       [&](const void* wanted, std::uint32_t number) { return wanted < all.records[number].host; });
   while (after != all.by_host.begin()) {
     const std::uint32_t number = *--after;
     if (all.records[number].host != host) break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The rocbridge Authors
 //
-// The kernels, variables and fat binaries that a program's objects register when they are loaded: for PyTorch 18,282 kernels in
-// 332 fat binaries. Registering only appends a record; nothing is parsed or sorted before the first look-up.
+// The kernels, variables and fat binaries that a program's objects register when they are loaded: for PyTorch 18,282
+// kernels in 332 fat binaries. Registering only appends a record; nothing is parsed or sorted before the first look-up.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct FatBinary {
 };
 
 struct Kernel {
-  const void* host = nullptr;       ///< address of the host stub, by which it is launched
-  const char* name = nullptr;       ///< mangled, in the program's own memory
-  std::uint64_t fat_binary = 0;     ///< handle
+  const void* host = nullptr;    ///< address of the host stub, by which it is launched
+  const char* name = nullptr;    ///< mangled, in the program's own memory
+  std::uint64_t fat_binary = 0;  ///< handle
 };
 
 /// A handle; never 0.

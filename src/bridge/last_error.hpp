@@ -16,8 +16,12 @@ extern thread_local constinit int t_last_error __attribute__((tls_model("initial
 inline void set_last_error(int code) {
   if (code != 0 && code != 600) detail::t_last_error = code;
 }
-inline int last_error() { return detail::t_last_error; }
-inline void clear_last_error() { detail::t_last_error = 0; }
+inline int last_error() {
+  return detail::t_last_error;
+}
+inline void clear_last_error() {
+  detail::t_last_error = 0;
+}
 
 /// A status number that an entry answers without anything having failed in the entry itself (cudaGetLastError,
 /// cudaStreamQuery): neither logged nor remembered.

@@ -7,7 +7,9 @@ namespace {
 
 constexpr std::uint64_t kRemoved = 1;
 
-std::uint32_t hash(std::uint64_t key) { return static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15u) >> 32); }
+std::uint32_t hash(std::uint64_t key) {
+  return static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15u) >> 32);
+}
 
 void fill(LiveEntry* entry, int device, std::uint32_t flags, int priority, std::uint32_t serial) {
   entry->device.store(device, std::memory_order_relaxed);
@@ -96,7 +98,8 @@ void LiveTable::clear(int device) {
   if (slots == nullptr) return;
   for (std::uint32_t i = 0; i <= slots->mask; ++i) {
     LiveEntry& entry = slots->entries[i];
-    if (entry.key.load(std::memory_order_relaxed) <= kRemoved || entry.device.load(std::memory_order_relaxed) != device) continue;
+    if (entry.key.load(std::memory_order_relaxed) <= kRemoved || entry.device.load(std::memory_order_relaxed) != device)
+      continue;
     entry.key.store(kRemoved, std::memory_order_release);
     used_.fetch_sub(1, std::memory_order_relaxed);
   }

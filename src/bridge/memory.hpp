@@ -46,16 +46,16 @@ struct Copy {
   bool waits = true;             ///< returns when the copy is done
   const void* stream = nullptr;  ///< for one that does not wait
 };
-/// A copy of one row or of many. Zero bytes succeed whatever the rest says. A copy from the device to the host reports a
-/// refused launch that nobody has seen yet.
+/// A copy of one row or of many. Zero bytes succeed whatever the rest says. A copy from the device to the host reports
+/// a refused launch that nobody has seen yet.
 Status copy_memory(const Copy& copy);
 Status copy_peer(const Copy& copy, int to_device, int from_device);
 
 struct Fill {
   void* to = nullptr;
   std::uint32_t value = 0;
-  unsigned width = 1;      ///< bytes of the value: 1, 2, 4
-  std::size_t count = 0;   ///< elements of a row
+  unsigned width = 1;     ///< bytes of the value: 1, 2, 4
+  std::size_t count = 0;  ///< elements of a row
   std::size_t pitch = 0;
   std::size_t rows = 1;
   bool waits = true;

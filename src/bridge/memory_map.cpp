@@ -44,7 +44,8 @@ void store(Row* to, const Allocation& from) {
   to->bytes.store(from.bytes, std::memory_order_relaxed);
   to->device_base.store(from.device_base, std::memory_order_relaxed);
   to->traits.store(static_cast<std::uint64_t>(from.kind) | static_cast<std::uint64_t>(from.async) << 8 |
-                       static_cast<std::uint64_t>(from.device & 0xff) << 16 | static_cast<std::uint64_t>(from.flags) << 32,
+                       static_cast<std::uint64_t>(from.device & 0xff) << 16 |
+                       static_cast<std::uint64_t>(from.flags) << 32,
                    std::memory_order_relaxed);
 }
 
@@ -96,10 +97,14 @@ void erase_at(Map& all, Row* rows, std::uint32_t index) {
 
 const char* kind_text(MemoryKind kind) {
   switch (kind) {
-    case MemoryKind::device: return "device memory";
-    case MemoryKind::pinned: return "pinned host memory";
-    case MemoryKind::managed: return "managed memory";
-    case MemoryKind::registered: return "registered host memory";
+    case MemoryKind::device:
+      return "device memory";
+    case MemoryKind::pinned:
+      return "pinned host memory";
+    case MemoryKind::managed:
+      return "managed memory";
+    case MemoryKind::registered:
+      return "registered host memory";
   }
   return "memory";
 }
@@ -174,14 +179,18 @@ void forget_device_memory(int device) {
 
 Status check_device_buffer(const void* address, std::uint64_t bytes, const char* what) {
   if (bytes == 0) return {};
-  if (address == nullptr) return fail(Errc::invalid_value, "buffer-null", "%s is null; %llu bytes are needed", what, static_cast<unsigned long long>(bytes));
+  if (address == nullptr)
+    return fail(Errc::invalid_value, "buffer-null", "%s is null; %llu bytes are needed", what,
+                static_cast<unsigned long long>(bytes));
   Allocation allocation;
   const std::uint64_t word = reinterpret_cast<std::uint64_t>(address);
   if (find_allocation(word, &allocation)) {
     const std::uint64_t left = allocation.base + allocation.bytes - word;
     if (left < bytes)
-      return fail(Errc::invalid_value, "buffer-short", "%s needs %llu bytes at %p, but that allocation (%s) ends after %llu", what,
-                  static_cast<unsigned long long>(bytes), address, kind_text(allocation.kind), static_cast<unsigned long long>(left));
+      return fail(Errc::invalid_value, "buffer-short",
+                  "%s needs %llu bytes at %p, but that allocation (%s) ends after %llu", what,
+                  static_cast<unsigned long long>(bytes), address, kind_text(allocation.kind),
+                  static_cast<unsigned long long>(left));
     return {};
   }
   // Memory that the program took from HIP itself is as good.
@@ -190,10 +199,11 @@ Status check_device_buffer(const void* address, std::uint64_t bytes, const char*
   if (RB_AMD_RAW(hipMemGetAddressRange, &base, &size, const_cast<void*>(address)) == hipSuccess && base != nullptr) {
     const std::uint64_t left = reinterpret_cast<std::uint64_t>(base) + size - word;
     if (left >= bytes) return {};
-    return fail(Errc::invalid_value, "buffer-short", "%s needs %llu bytes at %p, but its allocation ends after %llu", what,
-                static_cast<unsigned long long>(bytes), address, static_cast<unsigned long long>(left));
+    return fail(Errc::invalid_value, "buffer-short", "%s needs %llu bytes at %p, but its allocation ends after %llu",
+                what, static_cast<unsigned long long>(bytes), address, static_cast<unsigned long long>(left));
   }
-  return fail(Errc::invalid_value, "buffer-not-device", "%s is %p, which is no live device memory (host memory, freed or foreign)", what, address);
+  return fail(Errc::invalid_value, "buffer-not-device",
+              "%s is %p, which is no live device memory (host memory, freed or foreign)", what, address);
 }
 
 }  // namespace rb::bridge

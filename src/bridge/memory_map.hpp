@@ -18,9 +18,9 @@ struct Allocation {
   std::uint64_t base = 0;
   std::uint64_t bytes = 0;
   MemoryKind kind = MemoryKind::device;
-  bool async = false;            ///< from cudaMallocAsync
+  bool async = false;  ///< from cudaMallocAsync
   int device = 0;
-  std::uint32_t flags = 0;       ///< of the allocating call
+  std::uint32_t flags = 0;        ///< of the allocating call
   std::uint64_t device_base = 0;  ///< address for the device; the same as base except for registered memory
 };
 

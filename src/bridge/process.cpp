@@ -11,11 +11,12 @@
 namespace rb::bridge {
 namespace {
 
-/// Names of NVIDIA's libraries up to ".so" or a separator: "libcudnn" covers libcudnn_cnn_infer.so.8, "libcusparseLt" the copy
-/// that a wheel renamed to libcusparseLt-f80c68d1.so.0.
-constexpr const char* kStems[] = {"libcuda",     "libcudart", "libcudnn", "libcublas", "libcublasLt", "libcusolver",      "libcusolverMg", "libcufft",       "libcufftw",
-                                  "libcurand",   "libcusparse", "libcusparseLt", "libnccl", "libnvrtc", "libnvrtc-builtins", "libcupti",      "libnvToolsExt", "libnvJitLink",
-                                  "libnvidia-ml", "libnvblas"};
+/// Names of NVIDIA's libraries up to ".so" or a separator: "libcudnn" covers libcudnn_cnn_infer.so.8, "libcusparseLt"
+/// the copy that a wheel renamed to libcusparseLt-f80c68d1.so.0.
+constexpr const char* kStems[] = {"libcuda",     "libcudart",     "libcudnn",     "libcublas",    "libcublasLt",
+                                  "libcusolver", "libcusolverMg", "libcufft",     "libcufftw",    "libcurand",
+                                  "libcusparse", "libcusparseLt", "libnccl",      "libnvrtc",     "libnvrtc-builtins",
+                                  "libcupti",    "libnvToolsExt", "libnvJitLink", "libnvidia-ml", "libnvblas"};
 
 bool is_cuda_name(const std::string& name) {
   if (name.find(".so") == std::string::npos) return false;
@@ -35,7 +36,8 @@ std::string folder_of(const std::string& path) {
 std::atomic<std::uint64_t> g_loads{0};
 
 Fault foreign(const char* reason, const std::string& path, const char* what) {
-  Fault fault = fail(Errc::not_initialized, reason, "%s is in this process, %s; ours are in %s", path.c_str(), what, core_folder());
+  Fault fault = fail(Errc::not_initialized, reason, "%s is in this process, %s; ours are in %s", path.c_str(), what,
+                     core_folder());
   fault.remedy = "start the program with `rocbridge run -- PROGRAM`, which puts our libraries first";
   return fault;
 }
@@ -43,7 +45,8 @@ Fault foreign(const char* reason, const std::string& path, const char* what) {
 }  // namespace
 
 const char* core_folder() {
-  static const std::string& folder = *new std::string(os::real_path(os::folder_of_code(reinterpret_cast<const void*>(&check_process))));
+  static const std::string& folder =
+      *new std::string(os::real_path(os::folder_of_code(reinterpret_cast<const void*>(&check_process))));
   return folder.c_str();
 }
 

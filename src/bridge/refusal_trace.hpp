@@ -7,6 +7,7 @@
 namespace rb::bridge {
 
 /// A refusal: row, the library's status, reason id, text, remedy, path of the bad value.
-void trace_refusal(unsigned row, int status, const char* reason, const char* text, const char* remedy, const char* where);
+void trace_refusal(unsigned row, int status, const char* reason, const char* text, const char* remedy,
+                   const char* where);
 
 }  // namespace rb::bridge

@@ -52,9 +52,13 @@ void remove_if(Condition&& condition) {
 
 }  // namespace
 
-void remember_refusal(int code) { remember_refusal(code, current_device(), this_thread()); }
+void remember_refusal(int code) {
+  remember_refusal(code, current_device(), this_thread());
+}
 
-std::uint64_t refusal_thread() { return this_thread(); }
+std::uint64_t refusal_thread() {
+  return this_thread();
+}
 
 void remember_refusal(int code, int device, std::uint64_t thread) {
   List& all = list();

@@ -42,46 +42,72 @@ constexpr Numbers kNvtx{0, 0, 0, 0, 0, 0, 0, 0};
 /// The runtime's and the driver's numbers are the same for all kinds of fault.
 int cuda_number(Errc code) {
   switch (code) {
-    case Errc::ok: return 0;
-    case Errc::not_initialized: return 3;
-    case Errc::invalid_value: return 1;
-    case Errc::invalid_handle: return 400;
-    case Errc::not_supported: return 801;
-    case Errc::alloc_failed: return 2;
-    case Errc::execution_failed: return 719;
-    case Errc::internal: return 999;
-    case Errc::mapping: return 205;
-    case Errc::not_ready: return 600;
-    case Errc::device_lost: return 719;
-    case Errc::no_device: return 100;
-    case Errc::after_fork: return 3;
-    case Errc::bad_context: return 201;
-    case Errc::no_binary: return 209;
-    case Errc::not_found: return 500;
-    case Errc::insufficient_workspace: return 1;
+    case Errc::ok:
+      return 0;
+    case Errc::not_initialized:
+      return 3;
+    case Errc::invalid_value:
+      return 1;
+    case Errc::invalid_handle:
+      return 400;
+    case Errc::not_supported:
+      return 801;
+    case Errc::alloc_failed:
+      return 2;
+    case Errc::execution_failed:
+      return 719;
+    case Errc::internal:
+      return 999;
+    case Errc::mapping:
+      return 205;
+    case Errc::not_ready:
+      return 600;
+    case Errc::device_lost:
+      return 719;
+    case Errc::no_device:
+      return 100;
+    case Errc::after_fork:
+      return 3;
+    case Errc::bad_context:
+      return 201;
+    case Errc::no_binary:
+      return 209;
+    case Errc::not_found:
+      return 500;
+    case Errc::insufficient_workspace:
+      return 1;
   }
   return 999;
 }
 
 int library_number(const Numbers& numbers, Errc code) {
   switch (code) {
-    case Errc::ok: return 0;
+    case Errc::ok:
+      return 0;
     case Errc::not_initialized:
     case Errc::no_device:
     case Errc::after_fork:
-    case Errc::bad_context: return numbers.not_initialized;
+    case Errc::bad_context:
+      return numbers.not_initialized;
     case Errc::invalid_value:
     case Errc::not_found:
-    case Errc::insufficient_workspace: return numbers.invalid_value;
-    case Errc::invalid_handle: return numbers.invalid_handle;
+    case Errc::insufficient_workspace:
+      return numbers.invalid_value;
+    case Errc::invalid_handle:
+      return numbers.invalid_handle;
     case Errc::not_supported:
-    case Errc::no_binary: return numbers.not_supported;
-    case Errc::alloc_failed: return numbers.alloc_failed;
+    case Errc::no_binary:
+      return numbers.not_supported;
+    case Errc::alloc_failed:
+      return numbers.alloc_failed;
     case Errc::execution_failed:
     case Errc::device_lost:
-    case Errc::not_ready: return numbers.execution_failed;
-    case Errc::internal: return numbers.internal;
-    case Errc::mapping: return numbers.mapping;
+    case Errc::not_ready:
+      return numbers.execution_failed;
+    case Errc::internal:
+      return numbers.internal;
+    case Errc::mapping:
+      return numbers.mapping;
   }
   return numbers.internal;
 }
@@ -89,21 +115,34 @@ int library_number(const Numbers& numbers, Errc code) {
 int number_of(Api api, Errc code) {
   switch (api) {
     case Api::cudart:
-    case Api::cuda_driver: return cuda_number(code);
-    case Api::cudnn8: return library_number(kCudnn, code);
+    case Api::cuda_driver:
+      return cuda_number(code);
+    case Api::cudnn8:
+      return library_number(kCudnn, code);
     case Api::cublas:
-    case Api::cublaslt: return library_number(kCublas, code);
-    case Api::cusolver: return library_number(kCusolver, code);
-    case Api::cufft: return library_number(kCufft, code);
-    case Api::cupti: return library_number(kCupti, code);
-    case Api::curand: return library_number(kCurand, code);
+    case Api::cublaslt:
+      return library_number(kCublas, code);
+    case Api::cusolver:
+      return library_number(kCusolver, code);
+    case Api::cufft:
+      return library_number(kCufft, code);
+    case Api::cupti:
+      return library_number(kCupti, code);
+    case Api::curand:
+      return library_number(kCurand, code);
     case Api::cusparse:
-    case Api::cusparselt: return library_number(kCusparse, code);
-    case Api::nccl: return library_number(kNccl, code);
-    case Api::nvrtc: return library_number(kNvrtc, code);
-    case Api::nvjitlink: return library_number(kNvjitlink, code);
-    case Api::nvml: return library_number(kNvml, code);
-    case Api::nvtx: return library_number(kNvtx, code);
+    case Api::cusparselt:
+      return library_number(kCusparse, code);
+    case Api::nccl:
+      return library_number(kNccl, code);
+    case Api::nvrtc:
+      return library_number(kNvrtc, code);
+    case Api::nvjitlink:
+      return library_number(kNvjitlink, code);
+    case Api::nvml:
+      return library_number(kNvml, code);
+    case Api::nvtx:
+      return library_number(kNvtx, code);
   }
   return cuda_number(code);
 }
@@ -116,8 +155,10 @@ bool is_serious(Errc code) {
     case Errc::internal:
     case Errc::device_lost:
     case Errc::no_device:
-    case Errc::after_fork: return true;
-    default: return false;
+    case Errc::after_fork:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -128,8 +169,9 @@ void log_fault(const EntryInfo& info, const Fault& fault, int status) {
   const ReasonText* reason = find_reason(fault.reason);
   const char* text = !fault.text.empty() ? fault.text.c_str() : reason != nullptr ? reason->text : "failed";
   const char* remedy = !fault.remedy.empty() ? fault.remedy.c_str() : reason != nullptr ? reason->remedy : "";
-  log::write(serious ? log::Level::error : log::Level::info, "call", "%s: %s%s%s [%s, status %d]%s%s", info.name, fault.where.c_str(),
-             fault.where.empty() ? "" : ": ", text, fault.reason, status, *remedy != '\0' ? "; " : "", remedy);
+  log::write(serious ? log::Level::error : log::Level::info, "call", "%s: %s%s%s [%s, status %d]%s%s", info.name,
+             fault.where.c_str(), fault.where.empty() ? "" : ": ", text, fault.reason, status,
+             *remedy != '\0' ? "; " : "", remedy);
 }
 
 }  // namespace

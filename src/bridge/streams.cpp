@@ -21,31 +21,44 @@ constexpr unsigned kDisableTiming = 2;
 constexpr unsigned kInterprocess = 4;
 constexpr int kNotReady = 600;
 
-std::uint64_t word(const void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
-bool is_default(const void* stream) { return word(stream) <= 2; }
-
-Fault bad_stream(const void* stream) {
-  if (live_events().find(word(stream)) != nullptr) return fail(Errc::invalid_handle, "handle-kind", "stream is an event (%p)", stream);
-  return fail(Errc::invalid_handle, "handle-foreign", "stream is %p, which is no live stream (destroyed, or never created here)", stream);
+std::uint64_t word(const void* handle) {
+  return reinterpret_cast<std::uint64_t>(handle);
+}
+bool is_default(const void* stream) {
+  return word(stream) <= 2;
 }
 
-Fault null_output(const char* what) { return fail(Errc::invalid_value, "null-output", "%s is null", what); }
+Fault bad_stream(const void* stream) {
+  if (live_events().find(word(stream)) != nullptr)
+    return fail(Errc::invalid_handle, "handle-kind", "stream is an event (%p)", stream);
+  return fail(Errc::invalid_handle, "handle-foreign",
+              "stream is %p, which is no live stream (destroyed, or never created here)", stream);
+}
 
-const LiveEntry* entry_of(const void* stream) { return live_streams().find(word(stream)); }
+Fault null_output(const char* what) {
+  return fail(Errc::invalid_value, "null-output", "%s is null", what);
+}
+
+const LiveEntry* entry_of(const void* stream) {
+  return live_streams().find(word(stream));
+}
 
 }  // namespace
 
 Result<hipStream_t> stream_of(const void* stream) {
   if (word(stream) <= 1) return hipStream_t{nullptr};
-  if (is_default(stream) || live_streams().find(word(stream)) != nullptr) return static_cast<hipStream_t>(const_cast<void*>(stream));
+  if (is_default(stream) || live_streams().find(word(stream)) != nullptr)
+    return static_cast<hipStream_t>(const_cast<void*>(stream));
   return bad_stream(stream);
 }
 
 Result<hipEvent_t> event_of(const void* event) {
   if (live_events().find(word(event)) != nullptr) return static_cast<hipEvent_t>(const_cast<void*>(event));
   if (event == nullptr) return fail(Errc::invalid_handle, "handle-null", "event is null");
-  if (live_streams().find(word(event)) != nullptr) return fail(Errc::invalid_handle, "handle-kind", "event is a stream (%p)", event);
-  return fail(Errc::invalid_handle, "handle-foreign", "event is %p, which is no live event (destroyed, or never created here)", event);
+  if (live_streams().find(word(event)) != nullptr)
+    return fail(Errc::invalid_handle, "handle-kind", "event is a stream (%p)", event);
+  return fail(Errc::invalid_handle, "handle-foreign",
+              "event is %p, which is no live event (destroyed, or never created here)", event);
 }
 
 Status stream_priority_range(int* least, int* greatest) {
@@ -60,7 +73,8 @@ Status stream_priority_range(int* least, int* greatest) {
 
 Status create_stream(void** out, unsigned flags, int priority) {
   if (out == nullptr) return null_output("pStream");
-  if ((flags & ~kNonBlocking) != 0) return fail(Errc::invalid_value, "bad-flags", "stream flags are 0x%x; 0 and 1 exist", flags);
+  if ((flags & ~kNonBlocking) != 0)
+    return fail(Errc::invalid_value, "bad-flags", "stream flags are 0x%x; 0 and 1 exist", flags);
   RB_TRY(check_process_again());
   hipStream_t stream = nullptr;
   if (priority == 0) {
@@ -78,7 +92,8 @@ Status create_stream(void** out, unsigned flags, int priority) {
 }
 
 Status destroy_stream(void* stream) {
-  if (is_default(stream)) return fail(Errc::invalid_handle, "default-stream", "a default stream (%p) cannot be destroyed", stream);
+  if (is_default(stream))
+    return fail(Errc::invalid_handle, "default-stream", "a default stream (%p) cannot be destroyed", stream);
   if (!live_streams().erase(word(stream))) return bad_stream(stream);
   return RB_HIP(hipStreamDestroy, static_cast<hipStream_t>(stream));
 }
@@ -169,7 +184,8 @@ Status launch_host_function(const void* stream, void (*function)(void*), void* d
   RB_ASSIGN(const hipStream_t live, stream_of(stream));
   auto action = std::make_unique<HostAction>(HostAction{function, data});
   checks::host_action_begins();
-  if (Status status = RB_HIP(hipLaunchHostFunc, live, &run_host_action, static_cast<void*>(action.get())); !status.ok()) {
+  if (Status status = RB_HIP(hipLaunchHostFunc, live, &run_host_action, static_cast<void*>(action.get()));
+      !status.ok()) {
     checks::host_action_ends();
     return status;
   }
@@ -218,7 +234,8 @@ Status create_event(void** out, unsigned flags) {
   if (out == nullptr) return null_output("event");
   if (flags > 7) return fail(Errc::invalid_value, "bad-flags", "event flags are 0x%x; 1, 2 and 4 exist", flags);
   if ((flags & kInterprocess) != 0 && (flags & kDisableTiming) == 0)
-    return fail(Errc::invalid_value, "bad-flags", "an inter-process event must be created without timing (flags 0x%x)", flags);
+    return fail(Errc::invalid_value, "bad-flags", "an inter-process event must be created without timing (flags 0x%x)",
+                flags);
   hipEvent_t event = nullptr;
   RB_TRY(RB_HIP(hipEventCreateWithFlags, &event, flags));
   live_events().insert(word(event), current_device(), flags, 0);

@@ -40,7 +40,8 @@ bool first_report(unsigned row, const char* reason) {
   const unsigned index = hash >> 16;
   const std::uint64_t bit = std::uint64_t{1} << (index % 64);
   std::atomic<std::uint64_t>& word = g_reported[index / 64];
-  return (word.load(std::memory_order_relaxed) & bit) == 0 && (word.fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
+  return (word.load(std::memory_order_relaxed) & bit) == 0 &&
+         (word.fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
 }
 
 void report_refusal(unsigned row, const Fault& fault) {
@@ -51,8 +52,8 @@ void report_refusal(unsigned row, const Fault& fault) {
   trace_refusal(row, status, fault.reason, text, remedy, fault.where.c_str());
   if (kRows[row].api == Api::cudart) set_last_error(status);
   if (first_report(row, fault.reason))
-    RB_LOG(warn, "refused", "%s: %s%s%s [%s]%s%s", kRows[row].name, fault.where.c_str(), fault.where.empty() ? "" : ": ", text, fault.reason,
-           *remedy != '\0' ? "; " : "", remedy);
+    RB_LOG(warn, "refused", "%s: %s%s%s [%s]%s%s", kRows[row].name, fault.where.c_str(),
+           fault.where.empty() ? "" : ": ", text, fault.reason, *remedy != '\0' ? "; " : "", remedy);
 }
 
 }  // namespace rb::bridge

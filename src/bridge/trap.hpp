@@ -36,8 +36,8 @@ extern const unsigned kReasonTextCount;
 /// Text and remedy of a reason id; null if unknown.
 const ReasonText* find_reason(const char* id);
 
-/// Reports a refused row: one log line per row and reason, a trace record always. A refused runtime function becomes the
-/// thread's last error.
+/// Reports a refused row: one log line per row and reason, a trace record always. A refused runtime function becomes
+/// the thread's last error.
 void report_refusal(unsigned row, const Fault& fault);
 /// Whether this row and reason were not reported before; marks them.
 bool first_report(unsigned row, const char* reason);

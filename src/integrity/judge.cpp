@@ -87,6 +87,7 @@ class Judge {
         ++result_.failing;
         ++result_.bad_nonfinite;
         worst_.offer(std::numeric_limits<double>::infinity(), {static_cast<std::int64_t>(i), got, ref, tolerance});
+        count_missing(ref, tolerance);
         return;
       case Finding::expected_nonfinite:
         ++expected_nonfinite_;
@@ -107,6 +108,10 @@ class Judge {
     result_.relative_l1 = result_.absolute ? sum_error_ : sum_error_ / sum_ref_;
     result_.relative_l2 = result_.absolute ? std::sqrt(sum_error2_) : std::sqrt(sum_error2_ / sum_ref2_);
     result_.bound = result_.absolute ? sum_tolerance_ : sum_tolerance_ / sum_ref_;
+    if (compared_ == 0) {
+      const double unknown = std::numeric_limits<double>::quiet_NaN();
+      result_.relative_l1 = result_.relative_l2 = result_.bound = result_.resolution = result_.max_ulp = unknown;
+    }
     result_.worst = worst_.take();
     if (poison) {
       const PoisonLeft left = scan(got, *poison);
@@ -146,8 +151,20 @@ class Judge {
   /// Kernels that multiply padding zeros make NaN of 0 * Inf where the reference leaves the product out.
   bool padded(std::size_t i) const { return reference_.terms[i % reference_.terms.size()] < reference_.full_terms; }
 
+  /// A value that is none counts as missing: its error is the reference itself.
+  void count_missing(double ref, double tolerance) {
+    if (!std::isfinite(ref) || !std::isfinite(tolerance)) return;
+    ++compared_;
+    sum_error_ += std::fabs(ref);
+    sum_error2_ += ref * ref;
+    sum_ref_ += std::fabs(ref);
+    sum_ref2_ += ref * ref;
+    sum_tolerance_ += tolerance;
+  }
+
   void measure(std::size_t i, double got, double ref, double tolerance) {
     const double error = std::fabs(got - ref);
+    ++compared_;
     sum_error_ += error;
     sum_error2_ += error * error;
     sum_ref_ += std::fabs(ref);
@@ -183,8 +200,9 @@ class Judge {
                       zeros_ == parts ? ", output is all zero" : ""));
     if (excused_ > 0)
       return set(Verdict::untrusted, text("%lld elements left the range of the sum", static_cast<long long>(excused_)));
-    if (finite_inputs_ && expected_nonfinite_ * 2 > parts)
-      return set(Verdict::untrusted, "most of the output overflows");
+    if (expected_nonfinite_ * 2 > parts)
+      return set(Verdict::untrusted,
+                 finite_inputs_ ? "most of the output overflows" : "most of the output is not finite, like its inputs");
     if (zeros_from_values_ * 2 > parts) return set(Verdict::untrusted, "output mostly zero from data that is not");
     if (sum_tolerance_ > kTrustedShare * sum_scale_)
       return set(Verdict::untrusted, "bound " + figure(result_.bound) + " is too wide to vouch for the values");
@@ -198,7 +216,7 @@ class Judge {
   const double overflow_;
   const bool finite_inputs_;
   double rms_ = 0;
-  std::int64_t finite_ = 0, zeros_ = 0, zeros_from_values_ = 0, excused_ = 0, expected_nonfinite_ = 0;
+  std::int64_t finite_ = 0, compared_ = 0, zeros_ = 0, zeros_from_values_ = 0, excused_ = 0, expected_nonfinite_ = 0;
   double sum_error_ = 0, sum_error2_ = 0, sum_ref_ = 0, sum_ref2_ = 0, sum_tolerance_ = 0, sum_scale_ = 0;
   WorstList worst_;
   Judgement result_;
@@ -253,9 +271,12 @@ Judgement judge(const Reference& reference, const TensorView& got, const Accurac
 
 std::string class_name(const char* family, const Accuracy& accuracy) {
   std::string name = std::string(family) + "/" + name_of(accuracy.output);
-  if (component_of(accuracy.accumulate) != ElementType::fp32 &&
-      component_of(accuracy.accumulate) != component_of(accuracy.output))
-    name += std::string("/") + name_of(accuracy.accumulate) + "-sum";
+  // Sums are in fp32 for fp32 and narrower types, in fp64 and int32 for theirs; only another one is named.
+  const ElementType output = component_of(accuracy.output), sum = component_of(accuracy.accumulate);
+  const ElementType usual = output == ElementType::fp64 ? ElementType::fp64
+                            : is_integer(output)        ? ElementType::int32
+                                                        : ElementType::fp32;
+  if (sum != usual) name += std::string("/") + name_of(sum) + "-sum";
   if (accuracy.method != Method::direct && accuracy.method != Method::gemm)
     name += std::string("/") + rule_of(accuracy.method).name;
   return name;
@@ -271,13 +292,20 @@ std::string verdict_line(const Judgement& judgement, const std::string& entry, c
     line += ": " + judgement.reason;
   } else {
     const bool over = judgement.relative_l1 > judgement.bound;
-    if (!judgement.worst.empty() && judgement.failing > 0 && !over) {
-      const WorstElement& worst = judgement.worst.front();
-      line += index_text(worst.index / judgement.components, dims);
-      line += text(" |%.6g - %.6g| = ", worst.got, worst.ref);
-      line += figure(std::fabs(worst.got - worst.ref));
+    const WorstElement* worst = judgement.worst.empty() ? nullptr : &judgement.worst.front();
+    if (judgement.verdict == Verdict::corrupt) {
+      if (judgement.first_unwritten >= 0)
+        line += index_text(judgement.first_unwritten, dims);
+      else if (worst && judgement.bad_nonfinite > 0)
+        line += index_text(worst->index / judgement.components, dims) + text(" %g for %.6g", worst->got, worst->ref);
+    } else if (std::isnan(judgement.relative_l1)) {
+      line += " nothing compared";
+    } else if (worst && judgement.failing > 0 && !over) {
+      line += index_text(worst->index / judgement.components, dims);
+      line += text(" |%.6g - %.6g| = ", worst->got, worst->ref);
+      line += figure(std::fabs(worst->got - worst->ref));
       line += " > ";
-      line += figure(worst.tolerance);
+      line += figure(worst->tolerance);
     } else {
       line += ' ';
       line += figure(judgement.relative_l1);
@@ -287,12 +315,12 @@ std::string verdict_line(const Judgement& judgement, const std::string& entry, c
     }
     line += " (";
     line += tolerance_class;
-    line += ", resolution " + figure(judgement.resolution);
+    if (!std::isnan(judgement.resolution)) line += ", resolution " + figure(judgement.resolution);
     line += ')';
     if (!judgement.reason.empty()) line += ' ';
     line += judgement.reason;
   }
-  line += text(" call %llu", static_cast<unsigned long long>(call));
+  if (call != 0) line += text(" call %llu", static_cast<unsigned long long>(call));
   if (!repro.empty()) line += "  repro: " + repro;
   return line;
 }

@@ -63,7 +63,8 @@ std::string class_name(const char* family, const Accuracy& accuracy);
 
 /// One line, the same for all screens:
 /// `DRIFT cudnnConvolutionForward y 3.1e-3 > 2e-3 (conv/fp16, resolution 4e-4) call 118  repro: rocbridge repro ...`.
-/// Where single elements fail although the whole does not, the worst one is named with its index. `repro` may be empty.
+/// Where single elements fail although the whole does not, the worst one is named with its index. `call` 0 (not traced)
+/// and an empty `repro` are left out.
 std::string verdict_line(const Judgement& judgement, const std::string& entry, const std::string& tensor,
                          const std::vector<std::int64_t>& dims, const std::string& tolerance_class, std::uint64_t call,
                          const std::string& repro);

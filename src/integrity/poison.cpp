@@ -32,13 +32,6 @@ Shape shape_of(ElementType part) {
   }
 }
 
-std::uint64_t mix(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15u;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
-
 std::uint64_t bits_at(const char* address, std::size_t size) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, address, size);  // little-endian hosts only, like every platform of the product
@@ -56,10 +49,9 @@ Poison choose_poison(ElementType type, std::uint64_t call, const std::vector<con
   const ElementType part = component_of(type);
   const Shape shape = shape_of(part);
   Poison poison{type, 0, !is_integer(type)};
-  const std::uint64_t start = mix(call);
   const std::uint64_t tries = std::min<std::uint64_t>(shape.payloads, 64);
   for (std::uint64_t i = 0; i < tries; ++i) {
-    poison.bits = shape.base | (1 + (start + i) % shape.payloads);
+    poison.bits = shape.base | (1 + (call + i) % shape.payloads);
     const bool taken = std::any_of(inputs.begin(), inputs.end(),
                                    [&](const TensorView* input) { return holds(*input, part, poison.bits); });
     if (!taken) return poison;

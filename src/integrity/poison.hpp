@@ -21,8 +21,9 @@ struct Poison {
   bool certain = false;
 };
 
-/// Pattern for an output of this type in call `call`. `inputs` are searched: a pattern that one of them holds is not
-/// chosen. `certain` is false when every payload of the type is taken (bf16 has 63).
+/// Pattern for an output of this type in call `call`; consecutive calls have different ones. `inputs` are searched: a
+/// pattern that one of them holds is not chosen. `certain` is false when every payload of the type is taken (bf16 has
+/// 63).
 Poison choose_poison(ElementType type, std::uint64_t call, const std::vector<const TensorView*>& inputs);
 
 /// Writes the pattern into every element of the view and into no byte between them.

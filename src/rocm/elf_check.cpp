@@ -33,11 +33,13 @@ Status check_open_file(const std::string& path, int fd) {
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     const std::uint64_t at = header.e_phoff + std::uint64_t{i} * sizeof segment;
-    if (at < header.e_phoff || at > file || os::read_file_at(fd, at, &segment, sizeof segment) != static_cast<std::int64_t>(sizeof segment))
+    if (at < header.e_phoff || at > file ||
+        os::read_file_at(fd, at, &segment, sizeof segment) != static_cast<std::int64_t>(sizeof segment))
       return damaged(path, "is truncated: a program header lies behind its end");
     if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
     const std::uint64_t end = segment.p_offset + segment.p_filesz;
-    if (end < segment.p_offset || end > file) return damaged(path, "is truncated: a segment ends behind the file's end");
+    if (end < segment.p_offset || end > file)
+      return damaged(path, "is truncated: a segment ends behind the file's end");
   }
   return {};
 }
@@ -47,7 +49,8 @@ Status check_open_file(const std::string& path, int fd) {
 Status check_library_file(const std::string& path) {
   const int fd = os::open_file(path.c_str(), os::OpenFile::read);
   if (fd < 0) {
-    Fault fault = fail(Errc::not_initialized, "library-missing", "%s cannot be opened: %s", path.c_str(), std::strerror(errno));
+    Fault fault =
+        fail(Errc::not_initialized, "library-missing", "%s cannot be opened: %s", path.c_str(), std::strerror(errno));
     fault.remedy = "install the AMD library, or name a complete directory in ROCBRIDGE_ROCM_DIR";
     return fault;
   }

@@ -14,14 +14,19 @@
 namespace rb::rocm {
 namespace {
 
-constexpr const char* kOtherDirectory = "name a directory of ROCm 6 libraries in ROCBRIDGE_ROCM_DIR, or unset it to use the software device";
+constexpr const char* kOtherDirectory =
+    "name a directory of ROCm 6 libraries in ROCBRIDGE_ROCM_DIR, or unset it to use the software device";
 
-std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string name_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string(".") : path.substr(0, slash);
 }
-bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
+bool starts_with(const std::string& text, const char* prefix) {
+  return text.rfind(prefix, 0) == 0;
+}
 
 Fault not_initialized(const char* reason, const std::string& text, const std::string& remedy) {
   Fault fault = fail(Errc::not_initialized, reason, "%s", text.c_str());
@@ -59,7 +64,8 @@ std::string hip_generations(const std::string& directory) {
 Status check_nothing_mapped(const std::string& directory) {
   for (const std::string& path : os::mapped_files())
     if (starts_with(name_of(path), "libamdhip64.so") && os::real_path(folder_of(path)) != directory)
-      return not_initialized("hip-already-loaded", path + " is already in this process, but the AMD libraries are to come from " + directory,
+      return not_initialized("hip-already-loaded",
+                             path + " is already in this process, but the AMD libraries are to come from " + directory,
                              "start the program without that library, or set ROCBRIDGE_ROCM_DIR=" + folder_of(path));
   return {};
 }
@@ -72,12 +78,15 @@ Status check_one_directory(const std::string& directory) {
       const std::string stem = soname.substr(0, soname.find(".so") + 3);
       if (starts_with(name_of(path), stem.c_str()) && os::real_path(folder_of(path)) != directory)
         return not_initialized("mixed-directories", path + " was loaded along with the libraries of " + directory,
-                               "let ROCBRIDGE_ROCM_DIR name a directory whose libraries find each other there (check LD_LIBRARY_PATH and run paths)");
+                               "let ROCBRIDGE_ROCM_DIR name a directory whose libraries find each other there (check "
+                               "LD_LIBRARY_PATH and run paths)");
     }
   return {};
 }
 
-bool is_required(const char* key) { return std::strcmp(key, "hip") == 0 || std::strcmp(key, "miopen") == 0 || std::strcmp(key, "rocblas") == 0; }
+bool is_required(const char* key) {
+  return std::strcmp(key, "hip") == 0 || std::strcmp(key, "miopen") == 0 || std::strcmp(key, "rocblas") == 0;
+}
 
 Status check_generation(const Table& table, const std::string& directory) {
   int version = 0;
@@ -85,7 +94,9 @@ Status check_generation(const Table& table, const std::string& directory) {
   // HIP_VERSION = major * 10^7 + minor * 10^5 + patch (hip_version.h).
   const int generation = version / 10000000;
   if (generation == kGeneration) return {};
-  return not_initialized("wrong-generation", text("%s holds HIP %d (version %d); generation %d is needed", directory.c_str(), generation, version, kGeneration),
+  return not_initialized("wrong-generation",
+                         text("%s holds HIP %d (version %d); generation %d is needed", directory.c_str(), generation,
+                              version, kGeneration),
                          kOtherDirectory);
 }
 
@@ -98,7 +109,8 @@ Choice choose_directory(const std::string& core_folder) {
   const std::string soft = core_folder + "/../rocm/" + std::to_string(kGeneration);
   if (!wanted.empty() && wanted != "auto") {
     choice.directory = wanted;
-    choice.why = origin == controls::Origin::environment ? "named by ROCBRIDGE_ROCM_DIR" : "named by the configuration file (rocm.dir)";
+    choice.why = origin == controls::Origin::environment ? "named by ROCBRIDGE_ROCM_DIR"
+                                                         : "named by the configuration file (rocm.dir)";
     choice.software = os::is_file(wanted + "/libsoftrocm.so");
     return choice;
   }
@@ -116,15 +128,18 @@ Choice choose_directory(const std::string& core_folder) {
 
 Status open_directory(const Choice& choice, Table* table) {
   if (!os::is_folder(choice.directory.c_str()))
-    return not_initialized(choice.why.rfind("auto", 0) == 0 ? "software-device-missing" : "directory-missing",
-                           "there is no directory " + choice.directory + " (" + choice.why + ")",
-                           choice.software ? "build or install rocbridge again: lib/rocm lies beside lib/cuda" : kOtherDirectory);
+    return not_initialized(
+        choice.why.rfind("auto", 0) == 0 ? "software-device-missing" : "directory-missing",
+        "there is no directory " + choice.directory + " (" + choice.why + ")",
+        choice.software ? "build or install rocbridge again: lib/rocm lies beside lib/cuda" : kOtherDirectory);
   const std::string directory = os::real_path(choice.directory);
   const std::string hip = directory + "/" + kLibraries[0].soname;
   if (!os::is_file(hip)) {
     const std::string other = hip_generations(directory);
     if (!other.empty())
-      return not_initialized("wrong-generation", directory + " holds " + other + "; " + kLibraries[0].soname + " is needed", kOtherDirectory);
+      return not_initialized("wrong-generation",
+                             directory + " holds " + other + "; " + kLibraries[0].soname + " is needed",
+                             kOtherDirectory);
   }
   // First look at all files, then load: a directory is taken whole or not at all.
   for (unsigned i = 0; i < kLibraryCount; ++i) {
@@ -142,7 +157,8 @@ Status open_directory(const Choice& choice, Table* table) {
     if (!os::is_file(path)) continue;
     std::string error;
     libraries[i] = os::open_library(path, &error);
-    if (libraries[i] == nullptr) return not_initialized("library-damaged", path + " cannot be loaded: " + error, kOtherDirectory);
+    if (libraries[i] == nullptr)
+      return not_initialized("library-damaged", path + " cannot be loaded: " + error, kOtherDirectory);
   }
   RB_TRY(check_one_directory(directory));
   char* const bytes = reinterpret_cast<char*>(table);
@@ -151,9 +167,12 @@ Status open_directory(const Choice& choice, Table* table) {
     void* const function = library != nullptr ? os::find_symbol(library, kFunctions[i].name) : nullptr;
     std::memcpy(bytes + kFunctions[i].offset, &function, sizeof function);
   }
-  for (const void* needed : {reinterpret_cast<const void*>(table->hipGetDeviceCount), reinterpret_cast<const void*>(table->hipMalloc),
-                             reinterpret_cast<const void*>(table->hipMemcpyAsync), reinterpret_cast<const void*>(table->hipStreamSynchronize)})
-    if (needed == nullptr) return not_initialized("library-damaged", hip + " lacks functions that every HIP runtime has", kOtherDirectory);
+  for (const void* needed :
+       {reinterpret_cast<const void*>(table->hipGetDeviceCount), reinterpret_cast<const void*>(table->hipMalloc),
+        reinterpret_cast<const void*>(table->hipMemcpyAsync),
+        reinterpret_cast<const void*>(table->hipStreamSynchronize)})
+    if (needed == nullptr)
+      return not_initialized("library-damaged", hip + " lacks functions that every HIP runtime has", kOtherDirectory);
   return check_generation(*table, directory);
 }
 

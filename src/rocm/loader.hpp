@@ -21,8 +21,8 @@ struct Choice {
   bool software = false;  ///< softrocm
 };
 
-/// Directory from the control rocm.dir. `auto`: real ROCm if the kernel driver shows a GPU that this user may open, else
-/// the software device in `<core_folder>/../rocm/6`.
+/// Directory from the control rocm.dir. `auto`: real ROCm if the kernel driver shows a GPU that this user may open,
+/// else the software device in `<core_folder>/../rocm/6`.
 Choice choose_directory(const std::string& core_folder);
 
 /// Opens every library of the directory and looks up all functions. HIP, MIOpen and rocBLAS must be there; of the

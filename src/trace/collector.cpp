@@ -258,8 +258,8 @@ class Collector::Impl {
     if (segment_ >= 0 && segment_size_ + sizeof(ChunkHeader) + bytes > options_.segment_bytes && segment_size_ > 4096)
       close_segment();
     if (segment_ < 0 && !open_segment()) return false;
-    ChunkHeader chunk{kChunkMagic, static_cast<std::uint32_t>(type), ring.token, ring.pid, ring.ring, position,
-                      bytes,       0};
+    ChunkHeader chunk{
+        kChunkMagic, static_cast<std::uint32_t>(type), ring.token, ring.pid, ring.ring, position, bytes, 0};
     chunk.check = header_check(&chunk, offsetof(ChunkHeader, check));
     if (!os::write_file_all(segment_, &chunk, sizeof chunk) || !os::write_file_all(segment_, data, bytes)) {
       const int code = errno;
@@ -334,9 +334,15 @@ class Collector::Impl {
 };
 
 Collector::Collector(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Collector::~Collector() { impl_->end(); }
-Collector::Statistics Collector::stop() { return impl_->end(); }
-Collector::Statistics Collector::statistics() const { return impl_->statistics(); }
+Collector::~Collector() {
+  impl_->end();
+}
+Collector::Statistics Collector::stop() {
+  return impl_->end();
+}
+Collector::Statistics Collector::statistics() const {
+  return impl_->statistics();
+}
 
 Result<std::unique_ptr<Collector>> Collector::start(const std::string& directory, const Options& options) {
   const auto missing = [&](const std::string& what) {

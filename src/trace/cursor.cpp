@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kMaxOpenFiles = 64;
 constexpr std::uint64_t kBlock = 256 * 1024;
 /// While looking for the next good record: longer ones are not believed, and so much is added up at most in a ring;
-/// after that, damage costs the rest of its piece. Else a hostile file could make each byte cost the length of the file.
+/// after that, damage costs the rest of its piece. Else a hostile file could make each byte cost the length of the
+/// file.
 constexpr std::uint64_t kMaxGuess = 1 << 20;
 constexpr std::uint64_t kMaxGuessWork = std::uint64_t{1} << 30;
 

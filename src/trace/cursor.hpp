@@ -61,7 +61,7 @@ class Cursor {
   std::uint64_t next_ = 0;      ///< of the one after it
   bool started_ = false;
   bool numbered_ = false;
-  std::uint32_t number_ = 0;    ///< expected
+  std::uint32_t number_ = 0;  ///< expected
   bool pending_damage_ = false;
   std::uint64_t guess_work_ = 0;
   Lost lost_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -17,8 +18,14 @@ namespace rb::trace {
 /// One event as one line of JSON, without the line feed.
 std::string json_line(const Event& event);
 
-/// Stable names of the enumerations, as the exports spell them; "?" for values of a newer format.
-std::string_view kind_name(Kind kind);
+/// The kinds of events, in the order of Event::body's types.
+inline constexpr std::string_view kEventKinds[] = {
+    "process", "thread_start", "thread_end", "setting", "device", "call_begin", "call_end", "amd_call",
+    "layout",  "allocation",   "check",      "refusal", "note",   "gap",        "tensor",   "unknown"};
+static_assert(std::size(kEventKinds) == std::variant_size_v<decltype(Event::body)>);
+
+/// Stable names, as the exports spell them; "?" for values of a newer format.
+std::string_view kind_name(const Event& event);
 std::string_view verdict_name(std::uint8_t verdict);
 std::string_view reference_name(std::uint8_t reference);
 std::string_view allocation_kind_name(std::uint8_t kind);

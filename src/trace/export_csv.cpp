@@ -49,8 +49,8 @@ std::string line(const Row& row) {
 
 bool export_csv(Reader* reader, const Sink& sink) {
   if (!sink("time_ns,pid,tid,call,parent,entry,library,status,duration_ns,amd_calls\n")) return false;
-  std::deque<Row> rows;        // in order of their begins; written when the first of them has ended
-  std::uint64_t written = 0;   // rows that left the front
+  std::deque<Row> rows;       // in order of their begins; written when the first of them has ended
+  std::uint64_t written = 0;  // rows that left the front
   std::map<std::pair<const Process*, std::uint64_t>, std::uint64_t> open;
   const auto find = [&](const Event& event, std::uint64_t call) -> Row* {
     const auto found = open.find({event.process, call});

@@ -19,14 +19,18 @@ std::string hex(std::uint64_t word) {
 }
 
 /// Not measured is null, never 0.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
 
 void put_text(Json* out, const char* name, std::string_view text) {
   if (!text.empty()) (*out)[name] = text;
 }
 
 /// 0 is "outside of any call".
-void put_call(Json* out, std::uint64_t call) { (*out)["call"] = call != 0 ? Json(call) : Json(nullptr); }
+void put_call(Json* out, std::uint64_t call) {
+  (*out)["call"] = call != 0 ? Json(call) : Json(nullptr);
+}
 
 void put_entry(Json* out, std::uint32_t number, std::string_view name) {
   (*out)["entry"] = number == kNoEntry ? Json(nullptr) : Json(name);
@@ -85,7 +89,6 @@ struct Writer {
 
   void operator()(const ProcessEvent&) const {
     const Process& process = *event.process;
-    out["kind"] = "process";
     out["token"] = hex(process.token);
     out["parent_pid"] = process.parent_pid;
     out["parent_token"] = process.parent_token != 0 ? Json(hex(process.parent_token)) : Json(nullptr);
@@ -98,22 +101,16 @@ struct Writer {
     out["ring_bytes"] = process.ring_bytes;
   }
   void operator()(const ThreadStart& start) const {
-    out["kind"] = "thread_start";
     out["ring"] = event.ring;
     put_text(&out, "name", start.name);
   }
-  void operator()(const ThreadEnd&) const {
-    out["kind"] = "thread_end";
-    out["ring"] = event.ring;
-  }
+  void operator()(const ThreadEnd&) const { out["ring"] = event.ring; }
   void operator()(const SettingEvent& setting) const {
-    out["kind"] = "setting";
     out["key"] = setting.key;
     out["value"] = setting.value;
     out["origin"] = setting.origin;
   }
   void operator()(const DeviceEvent& device) const {
-    out["kind"] = "device";
     out["index"] = device.fixed.index;
     out["name"] = device.name;
     out["gfx"] = device.architecture;
@@ -125,7 +122,6 @@ struct Writer {
     put_text(&out, "text", device.text);
   }
   void operator()(const CallBegin& call) const {
-    out["kind"] = "call_begin";
     put_call(&out, call.fixed.call);
     out["parent"] = call.fixed.parent != 0 ? Json(call.fixed.parent) : Json(nullptr);
     put_entry(&out, call.fixed.entry, call.name);
@@ -142,14 +138,12 @@ struct Writer {
     out["snapshots"] = std::move(snapshots);
   }
   void operator()(const CallEnd& call) const {
-    out["kind"] = "call_end";
     put_call(&out, call.fixed.call);
     put_entry(&out, call.fixed.entry, call.name);
     out["status"] = call.fixed.status;
     out["duration_ns"] = call.duration_ns;
   }
   void operator()(const AmdCall& call) const {
-    out["kind"] = "amd_call";
     put_call(&out, call.fixed.call);
     out["function"] = call.name;
     out["status"] = call.fixed.status;
@@ -157,13 +151,11 @@ struct Writer {
     put_text(&out, "solution", call.solution);
   }
   void operator()(const LayoutEvent& layout) const {
-    out["kind"] = "layout";
     put_call(&out, layout.fixed.call);
     out["what"] = layout.what;
     out["text"] = layout.text;
   }
   void operator()(const AllocationEvent& allocation) const {
-    out["kind"] = "allocation";
     put_call(&out, allocation.fixed.call);
     out["memory"] = allocation_kind_name(allocation.fixed.kind);
     out["freed"] = allocation.fixed.freed != 0;
@@ -173,7 +165,6 @@ struct Writer {
   }
   void operator()(const CheckEvent& check) const {
     const CheckFixed& fixed = check.fixed;
-    out["kind"] = "check";
     put_call(&out, fixed.call);
     put_entry(&out, fixed.entry, check.name);
     out["tensor"] = check.tensor;
@@ -202,7 +193,6 @@ struct Writer {
     put_text(&out, "reproducer", check.reproducer);
   }
   void operator()(const RefusalEvent& refusal) const {
-    out["kind"] = "refusal";
     put_call(&out, refusal.fixed.call);
     put_entry(&out, refusal.fixed.entry, refusal.name);
     out["status"] = refusal.fixed.status;
@@ -213,14 +203,12 @@ struct Writer {
   }
   void operator()(const NoteEvent& note) const {
     static constexpr const char* kLevels[] = {"error", "warn", "info", "debug", "trace"};
-    out["kind"] = "note";
     put_call(&out, note.fixed.call);
     out["level"] = note.fixed.level < std::size(kLevels) ? kLevels[note.fixed.level] : "?";
     out["component"] = note.component;
     out["text"] = note.text;
   }
   void operator()(const GapEvent& gap) const {
-    out["kind"] = "gap";
     out["cause"] = gap.cause == GapCause::dropped ? "dropped" : "damage";
     out["records"] = gap.cause == GapCause::damage && gap.records == 0 ? Json(nullptr) : Json(gap.records);
     if (gap.cause == GapCause::damage) out["bytes"] = gap.bytes;
@@ -228,7 +216,6 @@ struct Writer {
     out["to_ns"] = gap.to_ns;
   }
   void operator()(const TensorEvent& tensor) const {
-    out["kind"] = "tensor";
     put_call(&out, tensor.fixed.call);
     put_text(&out, "tensor", tensor.name);
     out["element"] = element_type_name(tensor.fixed.type);
@@ -239,19 +226,18 @@ struct Writer {
     out["offset"] = tensor.fixed.offset;
     out["piece_bytes"] = tensor.data.size();
   }
-  void operator()(const UnknownEvent& unknown) const {
-    out["kind"] = "unknown";
-    out["number"] = unknown.kind;
-  }
+  void operator()(const UnknownEvent& unknown) const { out["number"] = unknown.kind; }
 };
 
-std::string dump(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace
 
 std::string json_line(const Event& event) {
   Json out;
-  out["kind"] = nullptr;  // first in every line
+  out["kind"] = kind_name(event);
   out["time_ns"] = event.time_ns;
   out["pid"] = event.process->pid;
   if (!std::holds_alternative<ProcessEvent>(event.body)) out["tid"] = event.tid;

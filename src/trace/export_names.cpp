@@ -12,44 +12,8 @@ std::string_view pick(const char* const (&names)[N], std::size_t number) {
 
 }  // namespace
 
-std::string_view kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::none:
-      break;
-    case Kind::process:
-      return "process";
-    case Kind::names:
-      return "names";
-    case Kind::setting:
-      return "setting";
-    case Kind::device:
-      return "device";
-    case Kind::thread_start:
-      return "thread_start";
-    case Kind::thread_end:
-      return "thread_end";
-    case Kind::call_begin:
-      return "call_begin";
-    case Kind::call_end:
-      return "call_end";
-    case Kind::amd_call:
-      return "amd_call";
-    case Kind::layout:
-      return "layout";
-    case Kind::allocation:
-      return "allocation";
-    case Kind::check:
-      return "check";
-    case Kind::refusal:
-      return "refusal";
-    case Kind::note:
-      return "note";
-    case Kind::gap:
-      return "gap";
-    case Kind::tensor:
-      return "tensor";
-  }
-  return "unknown";
+std::string_view kind_name(const Event& event) {
+  return kEventKinds[event.body.index()];
 }
 
 std::string_view verdict_name(std::uint8_t verdict) {
@@ -74,8 +38,9 @@ std::string_view element_type_name(std::uint8_t type) {
 }
 
 std::string_view argument_kind_name(std::uint8_t kind) {
-  static constexpr const char* kNames[] = {"value",   "handle",   "descriptor", "device_in", "device_out", "device_inout",
-                                           "host_in", "host_out", "host_inout", "scalar",    "handle_out"};
+  static constexpr const char* kNames[] = {"value",      "handle",       "descriptor", "device_in",
+                                           "device_out", "device_inout", "host_in",    "host_out",
+                                           "host_inout", "scalar",       "handle_out"};
   return pick(kNames, kind);
 }
 

@@ -34,51 +34,51 @@ inline constexpr char kSegmentSuffix[] = ".segment";
 /// Kind of a record. A reader skips kinds it does not know.
 enum class Kind : std::uint16_t {
   none = 0,
-  process = 1,       ///< first record of a process file
-  names = 2,         ///< a table of names by number
-  setting = 3,       ///< one control with its value and origin
-  device = 4,        ///< the device and the directory of AMD libraries that were chosen
-  thread_start = 10, ///< a thread took the ring
-  thread_end = 11,   ///< the thread ended; another may take the ring
-  call_begin = 20,   ///< a CUDA entry was called
-  call_end = 21,     ///< and returned
-  amd_call = 22,     ///< a call of an AMD function, written when it returned
-  layout = 23,       ///< what the bridge changed on the way
-  allocation = 24,   ///< memory taken or given back
-  check = 25,        ///< verdict on one output
-  refusal = 26,      ///< why something was refused
-  note = 27,         ///< a line of the log
-  gap = 28,          ///< records that were dropped
-  tensor = 29,       ///< a piece of a tensor's content (level full)
+  process = 1,        ///< first record of a process file
+  names = 2,          ///< a table of names by number
+  setting = 3,        ///< one control with its value and origin
+  device = 4,         ///< the device and the directory of AMD libraries that were chosen
+  thread_start = 10,  ///< a thread took the ring
+  thread_end = 11,    ///< the thread ended; another may take the ring
+  call_begin = 20,    ///< a CUDA entry was called
+  call_end = 21,      ///< and returned
+  amd_call = 22,      ///< a call of an AMD function, written when it returned
+  layout = 23,        ///< what the bridge changed on the way
+  allocation = 24,    ///< memory taken or given back
+  check = 25,         ///< verdict on one output
+  refusal = 26,       ///< why something was refused
+  note = 27,          ///< a line of the log
+  gap = 28,           ///< records that were dropped
+  tensor = 29,        ///< a piece of a tensor's content (level full)
 };
 
 /// What an item of a record holds. Numbers are per format, not per kind: a tag means the same everywhere.
 enum class Tag : std::uint16_t {
   none = 0,
-  argument = 1,     ///< index: position, type: ArgumentKind, 8 bytes: the word as passed
-  snapshot = 2,     ///< index: position of the argument, type: SnapshotKind, content of a descriptor
-  text = 3,         ///< free text
-  stream = 4,       ///< 8 bytes: the stream the call runs on
-  name = 5,         ///< name of the subject: tensor, thread, device, control
-  reason = 6,       ///< reason id
-  remedy = 7,       ///< what to do about it
-  where = 8,        ///< path of the bad value
-  value = 9,        ///< value of a control
-  origin = 10,      ///< where the value comes from
-  program = 11,     ///< full path of the program
-  arguments = 12,   ///< argv, each ended by a zero byte
-  version = 13,     ///< version of rocbridge
-  build = 14,       ///< build id of the core
-  table = 15,       ///< names, each ended by a zero byte, in order of their numbers
-  directory = 16,   ///< folder of AMD libraries
-  architecture = 17,///< gfx name
-  tolerance = 18,   ///< tolerance class, "conv/fp16"
-  shape = 19,       ///< text of shape, type and layout
-  solution = 20,    ///< algorithm or solution of an AMD call
-  component = 21,   ///< part of rocbridge that wrote a note
-  reproducer = 22,  ///< command line that shows the same again
-  dims = 23,        ///< 8-byte signed numbers
-  data = 24,        ///< raw content
+  argument = 1,       ///< index: position, type: ArgumentKind, 8 bytes: the word as passed
+  snapshot = 2,       ///< index: position of the argument, type: SnapshotKind, content of a descriptor
+  text = 3,           ///< free text
+  stream = 4,         ///< 8 bytes: the stream the call runs on
+  name = 5,           ///< name of the subject: tensor, thread, device, control
+  reason = 6,         ///< reason id
+  remedy = 7,         ///< what to do about it
+  where = 8,          ///< path of the bad value
+  value = 9,          ///< value of a control
+  origin = 10,        ///< where the value comes from
+  program = 11,       ///< full path of the program
+  arguments = 12,     ///< argv, each ended by a zero byte
+  version = 13,       ///< version of rocbridge
+  build = 14,         ///< build id of the core
+  table = 15,         ///< names, each ended by a zero byte, in order of their numbers
+  directory = 16,     ///< folder of AMD libraries
+  architecture = 17,  ///< gfx name
+  tolerance = 18,     ///< tolerance class, "conv/fp16"
+  shape = 19,         ///< text of shape, type and layout
+  solution = 20,      ///< algorithm or solution of an AMD call
+  component = 21,     ///< part of rocbridge that wrote a note
+  reproducer = 22,    ///< command line that shows the same again
+  dims = 23,          ///< 8-byte signed numbers
+  data = 24,          ///< raw content
 };
 
 enum class ArgumentKind : std::uint8_t {
@@ -91,7 +91,7 @@ enum class ArgumentKind : std::uint8_t {
   host_in = 6,
   host_out = 7,
   host_inout = 8,
-  scalar = 9,      ///< the word is the scalar's value when a snapshot `scalar` is there, else the pointer
+  scalar = 9,  ///< the word is the scalar's value when a snapshot `scalar` is there, else the pointer
   handle_out = 10,
 };
 
@@ -166,7 +166,7 @@ struct RecordHeader {
   std::uint8_t fixed_words = 0;  ///< length of the fixed part; a newer writer may append fields
   std::uint8_t flags = 0;        ///< none yet
   std::uint64_t time = 0;        ///< clock of the process (ClockKind)
-  std::uint32_t check = 0;       ///< checksum() with this field as zero
+  std::uint32_t check = 0;       ///< record_check()
   std::uint32_t number = 0;      ///< counts the records of the ring: a jump tells how many are missing
 };
 static_assert(sizeof(RecordHeader) == 24);
@@ -189,8 +189,8 @@ struct ProcessFixed {
   std::uint64_t wall_ns = 0;       ///< since 1970, at ticks[0]
   std::uint32_t clock = 0;         ///< ClockKind
   std::uint32_t level = 0;
-  std::uint64_t ticks[2] = {};     ///< two readings of the clock ...
-  std::uint64_t ns[2] = {};        ///< ... and of CLOCK_MONOTONIC
+  std::uint64_t ticks[2] = {};  ///< two readings of the clock ...
+  std::uint64_t ns[2] = {};     ///< ... and of CLOCK_MONOTONIC
   std::uint64_t ring_bytes = 0;
 };
 struct NamesFixed {
@@ -247,7 +247,7 @@ struct CheckFixed {
   std::uint8_t verdict = 0;
   std::uint8_t level = 0;
   std::uint8_t reference = 0;
-  std::uint8_t type = 0;  ///< ElementType
+  std::uint8_t type = 0;   ///< ElementType
   double relative_l1 = 0;  ///< NaN: not measured, here and below
   double bound = 0;
   double max_error = 0;
@@ -358,7 +358,7 @@ enum class ChunkType : std::uint32_t { data = 0, ring_header = 1, end = 2 };
 /// In a segment, before each piece.
 struct ChunkHeader {
   std::uint32_t magic;
-  std::uint32_t type;      ///< ChunkType
+  std::uint32_t type;  ///< ChunkType
   std::uint64_t token;
   std::uint32_t pid;
   std::uint32_t ring;
@@ -370,50 +370,76 @@ static_assert(sizeof(ChunkHeader) == 48);
 
 // ---- checksum -------------------------------------------------------------------------------------------------------
 
-/// Checksum of `words` 8-byte words. Four independent sums, so that it costs about a cycle a word. `position` is the
-/// first byte's place in its stream: an old record of an earlier lap of the ring is not taken for a new one.
-inline std::uint64_t checksum64(const void* data, std::size_t words, std::uint64_t position) {
-  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15u;
-  const char* bytes = static_cast<const char*>(data);
-  std::uint64_t a = position ^ 0x243f6a8885a308d3u;
-  std::uint64_t b = 0x13198a2e03707344u;
-  std::uint64_t c = 0xa4093822299f31d0u;
-  std::uint64_t d = 0x082efa98ec4e6c89u;
-  const auto word = [&](std::size_t i) {
-    std::uint64_t value;
-    std::memcpy(&value, bytes + i * 8, 8);
-    return value;
-  };
-  const auto mix = [](std::uint64_t sum, std::uint64_t value) { return std::rotl((sum ^ value) * kPrime, 32); };
-  std::size_t i = 0;
-  for (; i + 4 <= words; i += 4) {
-    a = mix(a, word(i));
-    b = mix(b, word(i + 1));
-    c = mix(c, word(i + 2));
-    d = mix(d, word(i + 3));
+/// Sums of 8-byte words and sums of these sums, in four lanes that do not wait for each other. Not against forgery:
+/// against cut, flipped and mixed bytes. All arithmetic is modulo 2^64.
+class Checksum {
+ public:
+  Checksum(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
+    lanes_[0] = {a, 0x243f6a8885a308d3u + a};
+    lanes_[1] = {b, 0x13198a2e03707344u + b};
+    lanes_[2] = {c, 0xa4093822299f31d0u + c};
+    lanes_[3] = {d, 0x082efa98ec4e6c89u + d};
   }
-  if (i < words) a = mix(a, word(i));
-  if (i + 1 < words) b = mix(b, word(i + 1));
-  if (i + 2 < words) c = mix(c, word(i + 2));
-  return mix(mix(mix(mix(words, a), b), c), d);
-}
 
-/// Check of a whole record in memory; its check field is taken as zero.
+  /// `words` words; what is missing to a multiple of four counts as zeros.
+  void add(const void* data, std::size_t words) {
+    const char* bytes = static_cast<const char*>(data);
+    std::size_t i = 0;
+    for (; i + 4 <= words; i += 4) add_four(bytes + i * 8);
+    if (i == words) return;
+    char rest[32] = {};
+    std::memcpy(rest, bytes + i * 8, (words - i) * 8);
+    add_four(rest);
+  }
+
+  std::uint64_t value() const {
+    // Rotated, so that a flipped top bit does not cancel between a sum and its sum.
+    const std::uint64_t sum =
+        lanes_[0].words * 0x9e3779b97f4a7c15u + std::rotl(lanes_[0].sums, 32) * 0xc4ceb9fe1a85ec53u +
+        lanes_[1].words * 0xc2b2ae3d27d4eb4fu + std::rotl(lanes_[1].sums, 32) * 0x85ebca77c2b2ae63u +
+        lanes_[2].words * 0x165667b19e3779f9u + std::rotl(lanes_[2].sums, 32) * 0x27d4eb2f165667c5u +
+        lanes_[3].words * 0xff51afd7ed558ccdu + std::rotl(lanes_[3].sums, 32) * 0x94d049bb133111ebu;
+    return sum ^ sum >> 32;
+  }
+
+ private:
+  struct Lane {
+    std::uint64_t words = 0;
+    std::uint64_t sums = 0;
+    void add(const char* bytes) {
+      std::uint64_t word;
+      std::memcpy(&word, bytes, sizeof word);
+      words += word;
+      sums += words;
+    }
+  };
+  void add_four(const char* bytes) {
+    lanes_[0].add(bytes);
+    lanes_[1].add(bytes + 8);
+    lanes_[2].add(bytes + 16);
+    lanes_[3].add(bytes + 24);
+  }
+
+  Lane lanes_[4];
+};
+
+/// Check of a whole record in memory, without its check field. `position` is its place in the ring's stream: an old
+/// record of an earlier lap of the ring is not taken for a new one.
 inline std::uint32_t record_check(const void* record, std::size_t bytes, std::uint64_t position) {
-  // The word with `check` and `number` is the third: it enters with its low half zero.
   RecordHeader header;
   std::memcpy(&header, record, sizeof header);
-  const std::uint64_t start = position ^ (std::uint64_t{header.number} << 32) ^
-                              ((std::uint64_t{header.size} | std::uint64_t{header.kind} << 32 |
-                                std::uint64_t{header.fixed_words} << 48 | std::uint64_t{header.flags} << 56) *
-                               0xff51afd7ed558ccdu) ^
-                              std::rotl(header.time * 0xc4ceb9fe1a85ec53u, 17);
-  const std::uint64_t sum =
-      checksum64(static_cast<const char*>(record) + sizeof header, (bytes - sizeof header) / 8, start);
-  return static_cast<std::uint32_t>(sum ^ sum >> 32);
+  const std::uint64_t first = std::uint64_t{header.size} | std::uint64_t{header.kind} << 32 |
+                              std::uint64_t{header.fixed_words} << 48 | std::uint64_t{header.flags} << 56;
+  Checksum sum(first, header.time, header.number, position);
+  sum.add(static_cast<const char*>(record) + sizeof header, (bytes - sizeof header) / 8);
+  return static_cast<std::uint32_t>(sum.value());
 }
 
-/// Check of the part of a file header or chunk header before its `check` field.
-inline std::uint64_t header_check(const void* header, std::size_t bytes) { return checksum64(header, bytes / 8, 0); }
+/// Check of `bytes` (a multiple of 8) of a file's or chunk's header, those before its `check` field.
+inline std::uint64_t header_check(const void* header, std::size_t bytes) {
+  Checksum sum(bytes, 0, 0, 0);
+  sum.add(header, bytes / 8);
+  return sum.value();
+}
 
 }  // namespace rb::trace

@@ -125,8 +125,7 @@ class Builder {
     if (!file.ok() || !file.read(0, &header, sizeof header)) return damaged(name, 0, "is empty or cut");
     if (header.magic != kSegmentMagic) return damaged(name, 0, "does not begin like a segment file");
     if (header.version > kFormatVersion) return damaged(name, 0, version_text(header.version));
-    if (header.check != header_check(&header, offsetof(SegmentHeader, check)))
-      damaged(name, 0, "has a damaged header");
+    if (header.check != header_check(&header, offsetof(SegmentHeader, check))) damaged(name, 0, "has a damaged header");
     const std::uint64_t size = file.size();
     const std::uint32_t number = add_file(name);
     std::uint64_t at = sizeof header;
@@ -137,8 +136,9 @@ class Builder {
       if (!file.read(at, &chunk, sizeof chunk)) return damaged(name, at, "cannot be read");
       if (chunk.magic != kChunkMagic || chunk.check != header_check(&chunk, offsetof(ChunkHeader, check))) {
         const std::uint64_t found = find_chunk(file, at + 8, size);
-        damaged(name, at, text("has a damaged chunk header; %llu bytes are passed over",
-                               static_cast<unsigned long long>(found - at)));
+        damaged(name, at,
+                text("has a damaged chunk header; %llu bytes are passed over",
+                     static_cast<unsigned long long>(found - at)));
         at = found;
         continue;
       }
@@ -267,7 +267,8 @@ class Builder {
     std::size_t begin = 0;
     while (begin < size && parts.size() < most) {
       const void* zero = std::memchr(content + begin, 0, size - begin);
-      const std::size_t end = zero != nullptr ? static_cast<std::size_t>(static_cast<const char*>(zero) - content) : size;
+      const std::size_t end =
+          zero != nullptr ? static_cast<std::size_t>(static_cast<const char*>(zero) - content) : size;
       parts.emplace_back(content + begin, end - begin);
       begin = end + 1;
     }
@@ -339,8 +340,7 @@ std::uint64_t Clock::ns(std::uint64_t ticks) const {
   // Damaged numbers may lie anywhere; what does not fit becomes the start.
   if (!(ns > -9e18 && ns < 9e18)) return first.ns;
   const std::int64_t shift = static_cast<std::int64_t>(ns);
-  return shift < 0 && static_cast<std::uint64_t>(-shift) > first.ns ? 0
-                                                                      : first.ns + static_cast<std::uint64_t>(shift);
+  return shift < 0 && static_cast<std::uint64_t>(-shift) > first.ns ? 0 : first.ns + static_cast<std::uint64_t>(shift);
 }
 
 std::uint64_t Clock::duration(std::uint64_t ticks) const {
@@ -374,15 +374,15 @@ Result<std::unique_ptr<Index>> build_index(const std::string& directory) {
     if (name.ends_with(kSegmentSuffix)) segments.push_back(name);
   }
   // A program that made no call leaves nothing: an empty trace, as long as the collector's file shows that it is one.
-  if (processes.empty() && rings.empty() && segments.empty() && !collected) return missing("there is no trace in " + directory);
+  if (processes.empty() && rings.empty() && segments.empty() && !collected)
+    return missing("there is no trace in " + directory);
   Builder builder(index.get());
   for (const std::string& name : processes) builder.process_file(name);
   for (const std::string& name : segments) builder.segment_file(name, name == segments.back(), !rings.empty());
   for (const std::string& name : rings) builder.ring_file(name);
   for (auto& [key, process] : index->processes) process.clock.finish();
   for (auto& [key, ring] : index->rings)
-    std::stable_sort(ring.runs.begin(), ring.runs.end(),
-                     [](const Run& a, const Run& b) { return a.begin < b.begin; });
+    std::stable_sort(ring.runs.begin(), ring.runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
   if (index->processes.empty() && !index->damage.empty()) {
     const Damage& first = index->damage.front();
     return fail(Errc::invalid_value, "damaged-trace", "nothing in %s can be read: %s %s", directory.c_str(),

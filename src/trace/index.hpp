@@ -22,8 +22,8 @@ struct Run {
   std::uint64_t end = 0;
   std::uint64_t promised_end = 0;  ///< larger than end: the file was cut
   std::uint32_t file = 0;
-  std::uint64_t offset = 0;        ///< of the first byte in the file
-  std::uint64_t first_bytes = 0;   ///< bytes there; the others are at second_offset
+  std::uint64_t offset = 0;       ///< of the first byte in the file
+  std::uint64_t first_bytes = 0;  ///< bytes there; the others are at second_offset
   std::uint64_t second_offset = 0;
 };
 

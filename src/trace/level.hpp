@@ -16,7 +16,11 @@ namespace detail {
 extern std::atomic<std::uint8_t> g_level;
 }
 
-inline Level level() { return static_cast<Level>(detail::g_level.load(std::memory_order_relaxed)); }
-inline bool on() { return level() != Level::off; }
+inline Level level() {
+  return static_cast<Level>(detail::g_level.load(std::memory_order_relaxed));
+}
+inline bool on() {
+  return level() != Level::off;
+}
 
 }  // namespace rb::trace

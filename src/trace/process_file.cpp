@@ -45,8 +45,8 @@ void start_clock(State* state) {
     state->ticks[1] = now();
     state->ns[1] = os::now_ns();
   } while (state->ns[1] - state->ns[0] < 100000);
-  const double rate = static_cast<double>(state->ticks[1] - state->ticks[0]) /
-                      static_cast<double>(state->ns[1] - state->ns[0]);
+  const double rate =
+      static_cast<double>(state->ticks[1] - state->ticks[0]) / static_cast<double>(state->ns[1] - state->ns[0]);
   state->sync_ticks = static_cast<std::uint64_t>(rate * 50e6) + 1;
 }
 

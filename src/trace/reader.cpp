@@ -54,9 +54,9 @@ class Decoder {
         event->body = SettingEvent{record_.text(Tag::name), record_.text(Tag::value), record_.text(Tag::origin)};
         return;
       case Kind::device:
-        event->body = DeviceEvent{record_.fixed<DeviceFixed>(), record_.text(Tag::name),
-                                  record_.text(Tag::architecture), record_.text(Tag::directory),
-                                  record_.text(Tag::text)};
+        event->body =
+            DeviceEvent{record_.fixed<DeviceFixed>(), record_.text(Tag::name), record_.text(Tag::architecture),
+                        record_.text(Tag::directory), record_.text(Tag::text)};
         return;
       case Kind::call_begin:
         call_begin(event);
@@ -184,9 +184,8 @@ class Reader::Impl {
  public:
   explicit Impl(std::unique_ptr<Index> index) : index_(std::move(index)), files_(*index_) {
     for (auto& [key, process] : index_->processes) starts_.push_back(&process);
-    std::sort(starts_.begin(), starts_.end(), [](const ProcessIndex* a, const ProcessIndex* b) {
-      return a->process->start_ns < b->process->start_ns;
-    });
+    std::sort(starts_.begin(), starts_.end(),
+              [](const ProcessIndex* a, const ProcessIndex* b) { return a->process->start_ns < b->process->start_ns; });
     for (const auto& [key, ring] : index_->rings) {
       sources_.push_back(std::make_unique<Source>(index_.get(), &files_, ring));
       advance(sources_.back().get());
@@ -294,12 +293,26 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string& directory) {
   return std::unique_ptr<Reader>(new Reader(std::make_unique<Impl>(std::move(index))));
 }
 
-bool Reader::next(Event* event) { return impl_->next(event); }
-const std::vector<const Process*>& Reader::processes() const { return impl_->processes(); }
-const std::vector<Damage>& Reader::damage() const { return impl_->index().damage; }
-std::uint64_t Reader::damage_count() const { return impl_->index().damage_count; }
-std::uint64_t Reader::segment_count() const { return impl_->index().segments; }
-std::uint64_t Reader::ring_file_count() const { return impl_->index().ring_files; }
-std::uint64_t Reader::bytes() const { return impl_->index().bytes; }
+bool Reader::next(Event* event) {
+  return impl_->next(event);
+}
+const std::vector<const Process*>& Reader::processes() const {
+  return impl_->processes();
+}
+const std::vector<Damage>& Reader::damage() const {
+  return impl_->index().damage;
+}
+std::uint64_t Reader::damage_count() const {
+  return impl_->index().damage_count;
+}
+std::uint64_t Reader::segment_count() const {
+  return impl_->index().segments;
+}
+std::uint64_t Reader::ring_file_count() const {
+  return impl_->index().ring_files;
+}
+std::uint64_t Reader::bytes() const {
+  return impl_->index().bytes;
+}
 
 }  // namespace rb::trace

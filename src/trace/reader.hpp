@@ -23,9 +23,9 @@ struct Process {
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
   std::uint64_t token = 0;
-  std::uint64_t parent_token = 0;  ///< of the traced process that it was forked from, or 0
-  std::uint64_t start_ns = 0;      ///< CLOCK_MONOTONIC
-  std::uint64_t start_wall_ns = 0; ///< since 1970
+  std::uint64_t parent_token = 0;   ///< of the traced process that it was forked from, or 0
+  std::uint64_t start_ns = 0;       ///< CLOCK_MONOTONIC
+  std::uint64_t start_wall_ns = 0;  ///< since 1970
   std::string program;
   std::vector<std::string> arguments;
   std::string version;
@@ -141,8 +141,8 @@ struct Event {
   std::uint32_t number = 0;    ///< of the record in its ring
   std::uint64_t position = 0;  ///< of the record in its ring's stream
   std::uint64_t time_ns = 0;   ///< CLOCK_MONOTONIC of the machine that traced; never falls within a ring
-  std::variant<ProcessEvent, ThreadStart, ThreadEnd, SettingEvent, DeviceEvent, CallBegin, CallEnd, AmdCall, LayoutEvent,
-               AllocationEvent, CheckEvent, RefusalEvent, NoteEvent, GapEvent, TensorEvent, UnknownEvent>
+  std::variant<ProcessEvent, ThreadStart, ThreadEnd, SettingEvent, DeviceEvent, CallBegin, CallEnd, AmdCall,
+               LayoutEvent, AllocationEvent, CheckEvent, RefusalEvent, NoteEvent, GapEvent, TensorEvent, UnknownEvent>
       body;
 };
 

@@ -34,8 +34,8 @@ std::atomic<bool> g_no_more_rings{false};
 std::atomic<Lane*> g_lanes[kMaxRings];
 std::atomic<ControlPage*> g_control{nullptr};
 unsigned g_exit_key = 0;
-bool g_process_wide_done = false;      // exit key and fork handler: once for the process and its forked children
-thread_local bool t_inside = false;    // a signal handler that traces must not enter the start a second time
+bool g_process_wide_done = false;    // exit key and fork handler: once for the process and its forked children
+thread_local bool t_inside = false;  // a signal handler that traces must not enter the start a second time
 
 /// errno and cancellation stay as the application left them.
 class Quiet {
@@ -278,7 +278,9 @@ bool wait_for_room(Lane* lane, std::uint64_t tail) {
 
 }  // namespace
 
-std::uint64_t slow_now() { return os::now_ns(); }
+std::uint64_t slow_now() {
+  return os::now_ns();
+}
 
 Lane* take_lane() {
   if (t_inside || !on()) return nullptr;

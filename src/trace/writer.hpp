@@ -41,7 +41,7 @@ struct Options {
   std::string_view directory;           ///< control trace.dir; empty switches tracing off
   std::uint64_t ring_bytes = 4u << 20;  ///< control trace.ring_bytes, rounded up to a power of two
   const char* version = "";
-  const char* build = "";               ///< build id of the core
+  const char* build = "";  ///< build id of the core
 };
 
 /// Says what will be traced. Makes no file, no mapping and no thread: the first record does. Called once, before other
@@ -90,7 +90,8 @@ inline std::uint64_t now() {
 }
 
 /// A record in the making, in place in the ring. One at a time on a thread: a second one while the first is open (a
-/// signal handler) is dropped and counted. All functions of an empty record do nothing. Not committed: as if it never was.
+/// signal handler) is dropped and counted. All functions of an empty record do nothing. Not committed: as if it never
+/// was.
 class [[nodiscard]] Record {
  public:
   Record() = default;
@@ -197,7 +198,9 @@ struct Call {
 };
 
 /// The call that is open on this thread, 0 if none. For checks that are made later by another thread.
-inline std::uint64_t current_call() { return detail::t_lane != nullptr ? detail::t_lane->current_call : 0; }
+inline std::uint64_t current_call() {
+  return detail::t_lane != nullptr ? detail::t_lane->current_call : 0;
+}
 
 /// Opens `call` and its record:
 ///   trace::Call call;
@@ -255,17 +258,17 @@ struct CheckRecord {
   double resolution = kNotMeasured;  ///< smallest error that this check could have seen
   double relative_l2 = kNotMeasured;
   std::uint64_t elements = 0;
-  std::uint64_t compared = 0;    ///< elements that were compared
-  std::uint64_t outside = 0;     ///< of them, outside their tolerance
+  std::uint64_t compared = 0;  ///< elements that were compared
+  std::uint64_t outside = 0;   ///< of them, outside their tolerance
   std::uint64_t zeros = 0;
   std::uint64_t not_finite = 0;
-  std::uint64_t poisoned = 0;    ///< still holding the poison pattern
-  std::int64_t worst = -1;       ///< index of the worst element
-  std::uint64_t duration_ns = 0; ///< cost of the check
-  std::string_view tensor;       ///< "y", "dx", "C"
-  std::string_view shape;        ///< "8x64x56x56 fp32 NCHW"
+  std::uint64_t poisoned = 0;     ///< still holding the poison pattern
+  std::int64_t worst = -1;        ///< index of the worst element
+  std::uint64_t duration_ns = 0;  ///< cost of the check
+  std::string_view tensor;        ///< "y", "dx", "C"
+  std::string_view shape;         ///< "8x64x56x56 fp32 NCHW"
   std::string_view tolerance_class;
-  std::string_view reason;       ///< reason id, empty for pass
+  std::string_view reason;  ///< reason id, empty for pass
   std::string_view text;
   std::string_view reproducer;
 };

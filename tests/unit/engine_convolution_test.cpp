@@ -12,7 +12,6 @@
 
 #include "base/half.hpp"
 #include "softrocm/engine/dnn/convolution.hpp"
-#include "softrocm/engine/math/fault.hpp"
 
 namespace {
 
@@ -191,7 +190,7 @@ void check(const ConvolutionProblem& p, bool integers, std::size_t number) {
     std::vector<char> before(out.size(), '\xff');  // NaN in every type: an element that is not written shows
     out = before;
     std::vector<char> workspace(workspace_of(p, solution.id), '\xff');
-    ASSERT_EQ(run_convolution(p, solution.id, data.memory(workspace), kThreads), Outcome::ok);
+    ASSERT_EQ(run_convolution(p, solution.id, data.memory(workspace), 1 + number % 2), Outcome::ok);
     double worst = 0;
     for (std::size_t i = 0; i < at.size(); ++i) {
       const double got = load(p.element, out.data(), at[i]), expected = ref.value[i];

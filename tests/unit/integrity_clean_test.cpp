@@ -179,22 +179,27 @@ TEST(IntegrityClean, scaled_results_pass_whether_or_not_the_sum_is_staged) {
 
 TEST(IntegrityClean, infinities_and_nans_that_the_data_ask_for_are_no_fault) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  const Tensor a(ElementType::fp16, {1, 3, 2}, std::vector<double>{300, 0, nan, 1, 2, 1});
+  const Tensor a(ElementType::fp16, {1, 5, 2}, std::vector<double>{300, 0, nan, 1, 2, 1, 1, 1, 3, 2});
   const Tensor b(ElementType::fp16, {1, 2, 2}, std::vector<double>{300, -300, 1, 1});
   const Reference reference = *gemm(a.view, false, b.view, false, Scaling{}, 1);
   Accuracy accuracy;
   accuracy.output = ElementType::fp16;
   // 300 * 300 leaves fp16's range, so infinity is the right answer; a NaN row stays NaN.
-  const Tensor right(ElementType::fp16, {1, 3, 2}, std::vector<double>{inf, -inf, nan, nan, 601, -599});
-  EXPECT_EQ(judge(reference, right.view, accuracy, nullptr).verdict, Verdict::pass);
-  const Tensor clamped(ElementType::fp16, {1, 3, 2}, std::vector<double>{65504, -inf, nan, nan, 601, -599});
-  EXPECT_EQ(judge(reference, clamped.view, accuracy, nullptr).verdict, Verdict::drift);
-  const Tensor swallowed(ElementType::fp16, {1, 3, 2}, std::vector<double>{inf, -inf, 0, nan, 601, -599});
-  EXPECT_EQ(judge(reference, swallowed.view, accuracy, nullptr).verdict, Verdict::corrupt);
-  const Tensor spread(ElementType::fp16, {1, 3, 2}, std::vector<double>{inf, -inf, nan, nan, nan, -599});
-  EXPECT_EQ(judge(reference, spread.view, accuracy, nullptr).verdict, Verdict::corrupt);
+  const std::vector<double> values = {inf, -inf, nan, nan, 601, -599, 301, -299, 902, -898};
+  const auto verdict_with = [&](std::size_t at, double value) {
+    std::vector<double> changed = values;
+    changed[at] = value;
+    const Tensor got(ElementType::fp16, {1, 5, 2}, changed);
+    return judge(reference, got.view, accuracy, nullptr).verdict;
+  };
+  EXPECT_EQ(verdict_with(0, inf), Verdict::pass);
+  EXPECT_EQ(verdict_with(0, 65504), Verdict::drift) << "infinity clamped";
+  EXPECT_EQ(verdict_with(0, -inf), Verdict::corrupt) << "infinity of the wrong sign";
+  EXPECT_EQ(verdict_with(2, 0), Verdict::corrupt) << "NaN swallowed";
+  EXPECT_EQ(verdict_with(4, nan), Verdict::corrupt) << "NaN from nowhere";
+  EXPECT_EQ(verdict_with(4, inf), Verdict::corrupt) << "infinity from nowhere";
   accuracy.method = Method::winograd;  // its tiles may spread a NaN
-  EXPECT_NE(judge(reference, spread.view, accuracy, nullptr).verdict, Verdict::corrupt);
+  EXPECT_NE(verdict_with(4, nan), Verdict::corrupt);
 }
 
 }  // namespace

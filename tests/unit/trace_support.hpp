@@ -34,9 +34,11 @@ inline constexpr const char* kFunctions[] = {"miopenCreate", "miopenConvolutionF
 
 class Folder {
  public:
-  Folder() {
-    char name[] = "/tmp/rb-trace-XXXXXX";
-    path_ = ::mkdtemp(name);
+  /// In memory where thousands of small files are written: on a disk each overwriting is flushed.
+  explicit Folder(bool in_memory = false) {
+    path_ = in_memory && std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp";
+    path_ += "/rb-trace-XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) std::abort();
   }
   ~Folder() {
     std::error_code ignored;
@@ -101,8 +103,7 @@ inline void run_program(const std::string& directory, std::uint64_t ring_bytes, 
 /// Zeroed memory that parent and children share.
 template <class T>
 T* shared_memory(std::size_t count = 1) {
-  return static_cast<T*>(
-      ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  return static_cast<T*>(::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 }
 
 struct Read {

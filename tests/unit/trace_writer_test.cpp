@@ -86,8 +86,8 @@ TEST(TraceWriter, maps_every_kind_of_record) {
   std::vector<json> lines;
   for (const std::string& line : read.lines) lines.push_back(json::parse(line));
   ASSERT_EQ(lines.size(), 12u);
-  const char* const kinds[] = {"process",  "thread_start", "setting", "device", "call_begin", "layout",
-                               "allocation", "amd_call",   "refusal", "note",   "call_end",   "check"};
+  const char* const kinds[] = {"process",    "thread_start", "setting", "device", "call_begin", "layout",
+                               "allocation", "amd_call",     "refusal", "note",   "call_end",   "check"};
   for (std::size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i]["kind"], kinds[i]) << read.lines[i];
   for (std::size_t i = 2; i < lines.size(); ++i) EXPECT_GE(lines[i]["time_ns"], lines[i - 1]["time_ns"]);
 

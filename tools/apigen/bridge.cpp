@@ -5,6 +5,7 @@
 // them, and the table of all rows for refusals and names.
 #include <map>
 #include <set>
+#include <stdexcept>
 
 #include "output.hpp"
 
@@ -15,7 +16,7 @@ const std::vector<std::string> kNamespaces = {"driver", "runtime", "dnn", "blas"
 
 const std::map<std::string, std::vector<std::string>> kHeaders = {
     {"driver", {"cuda_driver"}},        {"runtime", {"cudart"}}, {"dnn", {"cudnn8"}}, {"blas", {"cublas"}}, {"lt", {"cublaslt"}},
-    {"solver", {"cusolver"}},           {"misc", {"nvtx", "nvrtc"}}};
+    {"solver", {"cusolver"}},           {"misc", {"nvtx", "nvrtc", "cupti", "nccl", "cufft", "curand", "cusparse", "nvml"}}};
 
 std::string parameters(const Export& row, const std::string& first) {
   std::vector<std::string> parts;
@@ -42,6 +43,36 @@ std::string role_code(const std::string& role) {
       {"out dev", "device_out"},   {"inout dev", "device_inout"}, {"in host", "host_in"}, {"out host", "host_out"},  {"inout host", "host_inout"},
       {"in scalar", "scalar"},     {"out scalar", "host_out"}, {"out handle", "handle_out"}, {"out desc", "handle_out"}};
   return codes.at(kind);
+}
+
+constexpr const char* kLookupRow =
+    "\n/// What cuGetProcAddress answers: sorted by name, then version.\nstruct LookupRow {\n  const char* name;\n  int version;  ///< first CUDA "
+    "version that gives this form\n  bool per_thread;  ///< form for the per-thread default stream\n  void* function;\n};\nextern const LookupRow "
+    "kLookupRows[];\nextern const unsigned kLookupRowCount;\n";
+
+/// The answers of cuGetProcAddress: the implemented rows' `lookup` entries.
+std::string lookup_table(const Database& database) {
+  std::map<std::pair<std::string, std::pair<int, int>>, std::string> rows;
+  for (const Export& row : database.exports) {
+    if (!row.implemented() || row.api != "cuda_driver") continue;
+    for (const std::string& entry : row.lookup) {
+      std::istringstream words(entry);
+      std::string name;
+      int version = 0;
+      std::string form;
+      words >> name >> version >> form;
+      if (version <= 0 || (!form.empty() && form != "thread"))
+        throw std::runtime_error(row.file + ":" + std::to_string(row.line) + ": lookup '" + entry + "' is not NAME VERSION [thread]");
+      rows[{name, {form.empty() ? 0 : 1, version}}] = "rb_" + row.name;
+    }
+  }
+  std::ostringstream out;
+  out << "\nnamespace rb::driver {\n\nconst LookupRow kLookupRows[] = {\n";
+  for (const auto& [key, function] : rows)
+    out << "    {" << literal(key.first) << ", " << key.second.second << ", " << (key.second.first != 0 ? "true" : "false") << ", reinterpret_cast<void*>(&"
+        << function << ")},\n";
+  out << "    {nullptr, 0, false, nullptr},\n};\nconst unsigned kLookupRowCount = " << rows.size() << ";\n\n}  // namespace rb::driver\n";
+  return out.str();
 }
 
 void emit_namespace(const Database& database, const std::filesystem::path& out, const std::string& ns) {
@@ -76,8 +107,10 @@ void emit_namespace(const Database& database, const std::filesystem::path& out, 
                << (status ? "));\n}\n" : ");\n}\n");
     }
   }
+  if (ns == "driver") header << kLookupRow;
   header << "\n}  // namespace rb::" << ns << "\n";
   source << "}  // namespace\n\nextern \"C\" {\n" << wrappers.str() << "}\n";
+  if (ns == "driver") source << lookup_table(database);
   write_file(out / "bridge" / (ns + "_entries.hpp"), header.str());
   write_file(out / "bridge" / (ns + "_wrappers.cpp"), source.str());
 }

@@ -160,7 +160,7 @@ void load_exports(Database& database, const fs::path& root) {
     for (const auto& [key, value] : document) {
       const toml::table& table = *value.as_table();
       check_keys(table, {"in", "alias", "proto", "since", "status", "reason", "plan", "target", "how", "args", "limits", "tolerance", "sync",
-                         "per_library", "note"},
+                         "per_library", "note", "lookup"},
                  shown);
       Export row;
       row.name = key.str();
@@ -182,6 +182,7 @@ void load_exports(Database& database, const fs::path& root) {
       row.limits = strings(table, "limits", shown);
       row.tolerance = string_of(table, "tolerance", shown);
       row.sync = string_of(table, "sync", shown);
+      row.lookup = strings(table, "lookup", shown);
       row.per_library = table["per_library"].value_or(false);
       if (row.status != "mapped" && row.status != "emulated" && row.status != "trapped")
         fail_at(shown, row.line, row.name + ": status must be mapped, emulated or trapped");

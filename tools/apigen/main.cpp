@@ -58,7 +58,9 @@ int main(int argc, char** argv) {
     apigen::emit_amd(database, root, out);
     apigen::emit_tools(database, root, out);
     apigen::emit_controls(database, out);
+    apigen::emit_attributes(root, out);
     apigen::emit_profiles(root, out);
+    apigen::emit_programs(database, out);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "apigen: %s\n", error.what());
     return 1;

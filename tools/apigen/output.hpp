@@ -28,6 +28,8 @@ void emit_bridge(const Database& database, const std::filesystem::path& out);
 void emit_amd(const Database& database, const std::filesystem::path& root, const std::filesystem::path& out);
 void emit_tools(const Database& database, const std::filesystem::path& root, const std::filesystem::path& out);
 void emit_controls(const Database& database, const std::filesystem::path& out);
+void emit_attributes(const std::filesystem::path& root, const std::filesystem::path& out);
 void emit_profiles(const std::filesystem::path& root, const std::filesystem::path& out);
+void emit_programs(const Database& database, const std::filesystem::path& out);
 
 }  // namespace apigen

@@ -7,6 +7,7 @@
 #include "bridge/blas/memory.hpp"
 #include "bridge/blas/state.hpp"
 #include "bridge/blas_entries.hpp"
+#include "bridge/context.hpp"
 
 namespace rb::blas {
 namespace {
@@ -53,12 +54,10 @@ std::atomic<cublasLogCallback> g_log_callback{nullptr};
 Status create_v2(cublasHandle_t* handle) {
   // Genuine cuBLAS reports a null pointer here as a failed initialisation would be: INVALID_VALUE since 11.
   if (handle == nullptr) return null_argument("handle");
-  RB_TRY(bridge::device_ready());
-  int device = 0;
-  RB_TRY(RB_HIP(hipGetDevice, &device));
+  RB_TRY(bridge::runtime_ready());
   BlasHandle* object = nullptr;
   RB_ASSIGN(const std::uint64_t word, handles().create(&object));
-  object->device = device;
+  object->device = bridge::current_device();
   *handle = bridge::to_handle<cublasHandle_t>(word);
   return {};
 }
@@ -144,8 +143,9 @@ Status get_sm_count_target(cublasHandle_t handle, int* smCountTarget) {
   return get_setting(handle, &BlasHandle::sm_count, smCountTarget, "smCountTarget");
 }
 
-Status get_version_v2(Library library, cublasHandle_t, int* version) {
-  // A null handle is accepted: programs ask for the version before they have one (cuBLAS samples do).
+Status get_version_v2(Library library, cublasHandle_t handle, int* version) {
+  // A null handle is accepted: programs ask for the version before they have one.
+  if (handle != nullptr) RB_TRY(handles().get(handle, "handle").status());
   if (version == nullptr) return null_argument("version");
   const Version v = version_of(library);
   *version = v.major * 10000 + v.minor * 100 + v.patch;

@@ -9,6 +9,7 @@
 
 #include "base/half.hpp"
 #include "base/log.hpp"
+#include "bridge/blas/check.hpp"
 #include "bridge/blas/memory.hpp"
 #include "bridge/blas/state.hpp"
 
@@ -249,7 +250,10 @@ Status check_and_run(cublasHandle_t handle, Product p) {
   }
   Session session;
   RB_TRY(session.open(handle, p.scalars_on_device));
-  return run_parts(session, p);
+  bridge::checks::Scope check;
+  if (bridge::checks::wanted(use_key(p))) RB_TRY(check.begin(session.stream(), describe_check(p, reads_inputs)));
+  RB_TRY(run_parts(session, p));
+  return check.finish();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Copyright The rocbridge Authors
 #include "bridge/blas/state.hpp"
 
+#include "bridge/context.hpp"
 #include "bridge/streams.hpp"
 
 namespace rb::blas {
@@ -31,9 +32,9 @@ Session::~Session() {
 }
 
 Status Session::select_device(int device) {
-  int current = 0;
-  RB_TRY(RB_HIP(hipGetDevice, &current));
-  if (current == device) return {};
+  const int current = bridge::current_device();
+  if (current == device) [[likely]]
+    return {};
   RB_TRY(RB_HIP(hipSetDevice, device));
   previous_device_ = current;
   return {};

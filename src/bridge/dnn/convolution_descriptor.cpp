@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The rocbridge Authors
 //
-// Setters and getters of cuDNN's convolution descriptor. Limits are those of the cuDNN API reference, "cudnn_cnn_infer".
+// Setters and getters of cuDNN's convolution descriptor. Limits are those of the cuDNN API reference,
+// "cudnn_cnn_infer".
 #include "bridge/dnn/descriptors.hpp"
 #include "bridge/dnn/problem.hpp"
 #include "bridge/dnn_entries.hpp"
@@ -9,21 +10,26 @@
 namespace rb::dnn {
 namespace {
 
-Status set_convolution(const char* entry, cudnnConvolutionDescriptor_t convDesc, int rank, const int* pad, const int* stride, const int* dilation,
-                       cudnnConvolutionMode_t mode, cudnnDataType_t compute) {
+Status set_convolution(cudnnConvolutionDescriptor_t convDesc, int rank, const int* pad, const int* stride,
+                       const int* dilation, cudnnConvolutionMode_t mode, cudnnDataType_t compute) {
   RB_ASSIGN(ConvolutionDescriptor * conv, convolutions().get(convDesc, "convDesc"));
-  if (rank < 1) return bad_param("bad-dimension", "%s: arrayLength is %d", entry, rank);
-  if (rank > kMaxDims) return not_supported("too-many-dimensions", "%s: arrayLength is %d; at most %d are possible", entry, rank, kMaxDims);
+  if (rank < 1) return bad_param("bad-dimension", "arrayLength is %d", rank);
+  if (rank > kMaxDims)
+    return not_supported("too-many-dimensions", "arrayLength is %d; at most %d are possible", rank, kMaxDims);
   if (pad == nullptr || stride == nullptr || dilation == nullptr)
-    return bad_param("null-pointer", "%s: %s is null", entry, pad == nullptr ? "padA" : stride == nullptr ? "filterStrideA" : "dilationA");
+    return bad_param("null-pointer", "%s is null",
+                     pad == nullptr      ? "padA"
+                     : stride == nullptr ? "filterStrideA"
+                                         : "dilationA");
   for (int i = 0; i < rank; ++i) {
-    if (pad[i] < 0) return bad_param("bad-dimension", "%s: padding %d is %d; it must not be negative", entry, i, pad[i]);
-    if (stride[i] < 1) return bad_param("bad-dimension", "%s: stride %d is %d; it must be at least 1", entry, i, stride[i]);
-    if (dilation[i] < 1) return bad_param("bad-dimension", "%s: dilation %d is %d; it must be at least 1", entry, i, dilation[i]);
+    if (pad[i] < 0) return bad_param("bad-dimension", "padding %d is %d; it must not be negative", i, pad[i]);
+    if (stride[i] < 1) return bad_param("bad-dimension", "stride %d is %d; it must be at least 1", i, stride[i]);
+    if (dilation[i] < 1) return bad_param("bad-dimension", "dilation %d is %d; it must be at least 1", i, dilation[i]);
   }
   if (mode != CUDNN_CONVOLUTION && mode != CUDNN_CROSS_CORRELATION)
-    return bad_param("unknown-enum", "%s: mode %d is not one of cudnnConvolutionMode_t", entry, static_cast<int>(mode));
-  if (element_bytes(compute) == 0) return bad_param("unknown-enum", "%s: compute type %d is not one of cudnnDataType_t", entry, static_cast<int>(compute));
+    return bad_param("unknown-enum", "mode %d is not one of cudnnConvolutionMode_t", static_cast<int>(mode));
+  if (element_bytes(compute) == 0)
+    return bad_param("unknown-enum", "compute type %d is not one of cudnnDataType_t", static_cast<int>(compute));
   conv->stamp.store(0);
   conv->rank = rank;
   for (int i = 0; i < rank; ++i) {
@@ -39,22 +45,29 @@ Status set_convolution(const char* entry, cudnnConvolutionDescriptor_t convDesc,
 }
 
 /// Output sizes from any rank's descriptors (cudnnGetConvolutionNdForwardOutputDim).
-Status output_dims(const char* entry, const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t inputDesc,
+Status output_dims(const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t inputDesc,
                    const cudnnFilterDescriptor_t filterDesc, int rank, int* out) {
   RB_ASSIGN(const ConvolutionDescriptor* conv, convolutions().get(convDesc, "convDesc"));
   RB_ASSIGN(const TensorDescriptor* x, tensors().get(inputDesc, "inputTensorDesc"));
   RB_ASSIGN(const FilterDescriptor* w, filters().get(filterDesc, "filterDesc"));
   if (rank < 3 || rank > kMaxDims || x->rank != rank || w->rank != rank || conv->rank != rank - 2)
-    return bad_param("conv-mismatch", "%s: %d dimensions asked; the input has %d, the filter %d, the convolution %d spatial ones", entry, rank, x->rank,
-                     w->rank, conv->rank);
+    return bad_param("conv-mismatch",
+                     "%d dimensions asked; the input has %d, the filter %d, the convolution %d spatial ones", rank,
+                     x->rank, w->rank, conv->rank);
   if (static_cast<std::int64_t>(w->dims[1]) * conv->groups != x->dims[1])
-    return bad_param("conv-mismatch", "%s: the input has %d channels, the filter %d in each of %d groups", entry, x->dims[1], w->dims[1], conv->groups);
+    return bad_param("conv-mismatch", "the input has %d channels, the filter %d in each of %d groups", x->dims[1],
+                     w->dims[1], conv->groups);
   int sizes[kMaxDims] = {x->dims[0], w->dims[0]};
   for (int i = 2; i < rank; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const std::int64_t length = output_length(x->dims[at], w->dims[at], conv->pad[at - 2], conv->stride[at - 2], conv->dilation[at - 2]);
-    if (length < 1) return bad_param("conv-mismatch", "%s: the filter's dimension %d (%d) does not fit into the padded input (%d)", entry, i, w->dims[at], x->dims[at]);
-    if (length > INT32_MAX) return not_supported("too-many-elements", "%s: dimension %d of the output would be %lld", entry, i, static_cast<long long>(length));
+    const std::int64_t length =
+        output_length(x->dims[at], w->dims[at], conv->pad[at - 2], conv->stride[at - 2], conv->dilation[at - 2]);
+    if (length < 1)
+      return bad_param("conv-mismatch", "the filter's dimension %d (%d) does not fit into the padded input (%d)", i,
+                       w->dims[at], x->dims[at]);
+    if (length > INT32_MAX)
+      return not_supported("too-many-elements", "dimension %d of the output would be %lld", i,
+                           static_cast<long long>(length));
     sizes[i] = static_cast<int>(length);
   }
   for (int i = 0; i < rank; ++i) out[i] = sizes[i];
@@ -78,23 +91,28 @@ Status destroy_convolution_descriptor(cudnnConvolutionDescriptor_t convDesc) {
   return convolutions().destroy(convDesc, "convDesc");
 }
 
-Status set_convolution2d_descriptor(cudnnConvolutionDescriptor_t convDesc, int pad_h, int pad_w, int u, int v, int dilation_h, int dilation_w,
-                                    cudnnConvolutionMode_t mode, cudnnDataType_t computeType) {
+Status set_convolution2d_descriptor(cudnnConvolutionDescriptor_t convDesc, int pad_h, int pad_w, int u, int v,
+                                    int dilation_h, int dilation_w, cudnnConvolutionMode_t mode,
+                                    cudnnDataType_t computeType) {
   const int pad[2] = {pad_h, pad_w};
   const int stride[2] = {u, v};
   const int dilation[2] = {dilation_h, dilation_w};
-  return set_convolution("cudnnSetConvolution2dDescriptor", convDesc, 2, pad, stride, dilation, mode, computeType);
+  return set_convolution(convDesc, 2, pad, stride, dilation, mode, computeType);
 }
 
-Status set_convolution_nd_descriptor(cudnnConvolutionDescriptor_t convDesc, int arrayLength, const int* padA, const int* filterStrideA,
-                                     const int* dilationA, cudnnConvolutionMode_t mode, cudnnDataType_t computeType) {
-  return set_convolution("cudnnSetConvolutionNdDescriptor", convDesc, arrayLength, padA, filterStrideA, dilationA, mode, computeType);
+Status set_convolution_nd_descriptor(cudnnConvolutionDescriptor_t convDesc, int arrayLength, const int* padA,
+                                     const int* filterStrideA, const int* dilationA, cudnnConvolutionMode_t mode,
+                                     cudnnDataType_t computeType) {
+  return set_convolution(convDesc, arrayLength, padA, filterStrideA, dilationA, mode, computeType);
 }
 
-Status get_convolution2d_descriptor(const cudnnConvolutionDescriptor_t convDesc, int* pad_h, int* pad_w, int* u, int* v, int* dilation_h,
-                                    int* dilation_w, cudnnConvolutionMode_t* mode, cudnnDataType_t* computeType) {
+Status get_convolution2d_descriptor(const cudnnConvolutionDescriptor_t convDesc, int* pad_h, int* pad_w, int* u, int* v,
+                                    int* dilation_h, int* dilation_w, cudnnConvolutionMode_t* mode,
+                                    cudnnDataType_t* computeType) {
   RB_ASSIGN(const ConvolutionDescriptor* conv, convolutions().get(convDesc, "convDesc"));
-  if (conv->rank != 2) return bad_param("bad-dimension", "convDesc has %d spatial dimensions; cudnnGetConvolution2dDescriptor reads 2", conv->rank);
+  if (conv->rank != 2)
+    return bad_param("bad-dimension", "convDesc has %d spatial dimensions; cudnnGetConvolution2dDescriptor reads 2",
+                     conv->rank);
   put(pad_h, conv->pad[0]);
   put(pad_w, conv->pad[1]);
   put(u, conv->stride[0]);
@@ -106,8 +124,9 @@ Status get_convolution2d_descriptor(const cudnnConvolutionDescriptor_t convDesc,
   return {};
 }
 
-Status get_convolution_nd_descriptor(const cudnnConvolutionDescriptor_t convDesc, int arrayLengthRequested, int* arrayLength, int* padA, int* strideA,
-                                     int* dilationA, cudnnConvolutionMode_t* mode, cudnnDataType_t* computeType) {
+Status get_convolution_nd_descriptor(const cudnnConvolutionDescriptor_t convDesc, int arrayLengthRequested,
+                                     int* arrayLength, int* padA, int* strideA, int* dilationA,
+                                     cudnnConvolutionMode_t* mode, cudnnDataType_t* computeType) {
   RB_ASSIGN(const ConvolutionDescriptor* conv, convolutions().get(convDesc, "convDesc"));
   if (arrayLengthRequested < 0) return bad_param("bad-dimension", "arrayLengthRequested is %d", arrayLengthRequested);
   put(arrayLength, conv->rank);
@@ -173,10 +192,11 @@ Status get_convolution_reorder_type(cudnnConvolutionDescriptor_t convDesc, cudnn
   return {};
 }
 
-Status get_convolution2d_forward_output_dim(const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t inputTensorDesc,
+Status get_convolution2d_forward_output_dim(const cudnnConvolutionDescriptor_t convDesc,
+                                            const cudnnTensorDescriptor_t inputTensorDesc,
                                             const cudnnFilterDescriptor_t filterDesc, int* n, int* c, int* h, int* w) {
   int sizes[4];
-  RB_TRY(output_dims("cudnnGetConvolution2dForwardOutputDim", convDesc, inputTensorDesc, filterDesc, 4, sizes));
+  RB_TRY(output_dims(convDesc, inputTensorDesc, filterDesc, 4, sizes));
   if (n == nullptr || c == nullptr || h == nullptr || w == nullptr)
     return bad_param("null-pointer", "%s is null", n == nullptr ? "n" : c == nullptr ? "c" : h == nullptr ? "h" : "w");
   *n = sizes[0];
@@ -186,10 +206,12 @@ Status get_convolution2d_forward_output_dim(const cudnnConvolutionDescriptor_t c
   return {};
 }
 
-Status get_convolution_nd_forward_output_dim(const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t inputTensorDesc,
-                                             const cudnnFilterDescriptor_t filterDesc, int nbDims, int* tensorOuputDimA) {
+Status get_convolution_nd_forward_output_dim(const cudnnConvolutionDescriptor_t convDesc,
+                                             const cudnnTensorDescriptor_t inputTensorDesc,
+                                             const cudnnFilterDescriptor_t filterDesc, int nbDims,
+                                             int* tensorOuputDimA) {
   int sizes[kMaxDims];
-  RB_TRY(output_dims("cudnnGetConvolutionNdForwardOutputDim", convDesc, inputTensorDesc, filterDesc, nbDims, sizes));
+  RB_TRY(output_dims(convDesc, inputTensorDesc, filterDesc, nbDims, sizes));
   if (tensorOuputDimA == nullptr) return bad_param("null-pointer", "tensorOuputDimA is null");
   for (int i = 0; i < nbDims; ++i) tensorOuputDimA[i] = sizes[i];
   return {};

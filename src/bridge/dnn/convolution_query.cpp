@@ -53,11 +53,12 @@ Status workspace_size(const Query& query, int algorithm, std::size_t* size) {
   if (size == nullptr) return bad_param("null-pointer", "sizeInBytes is null");
   RB_ASSIGN(const Answer answer, plan_query(query));
   if (algorithm < 0 || algorithm >= algorithm_count(query.direction))
-    return bad_param("unknown-enum", "algo is %d; there are %d algorithms", algorithm, algorithm_count(query.direction));
+    return bad_param("unknown-enum", "algo is %d; there are %d algorithms", algorithm,
+                     algorithm_count(query.direction));
   const int solution = answer.plan->solution_of(algorithm);
   if (solution < 0)
-    return not_supported("conv-no-solution", "algorithm %s has no solution of AMD's library for %s", algorithm_name(query.direction, algorithm),
-                         answer.plan->problem().describe().c_str());
+    return not_supported("conv-no-solution", "algorithm %s has no solution of AMD's library for %s",
+                         algorithm_name(query.direction, algorithm), answer.plan->problem().describe().c_str());
   *size = answer.plan->workspace_bytes(solution, false);
   return {};
 }
@@ -104,102 +105,144 @@ Status find_algorithm(const Query& query, int requested, int* returned, Perf* re
 }
 
 template <class Perf>
-Status find_algorithm_ex(const Query& query, const void* x, const void* w, const void* y, int requested, int* returned, Perf* results, void* workspace,
-                         std::size_t bytes) {
+Status find_algorithm_ex(const Query& query, const void* x, const void* w, const void* y, int requested, int* returned,
+                         Perf* results, void* workspace, std::size_t bytes) {
   RB_TRY(check_room(requested, returned, results));
   RB_ASSIGN(const Answer answer, plan_query(query));
   const Operands operands{const_cast<void*>(x), const_cast<void*>(w), const_cast<void*>(y)};
-  RB_ASSIGN(const std::vector<AlgorithmResult> found, measure_algorithms(*answer.handle, *answer.plan, operands, {workspace, bytes}));
+  RB_ASSIGN(const std::vector<AlgorithmResult> found,
+            measure_algorithms(*answer.handle, *answer.plan, operands, {workspace, bytes}));
   fill(answer, found, requested, returned, results);
   return {};
 }
 
 }  // namespace
 
-Status get_convolution_forward_algorithm_max_count(cudnnHandle_t handle, int* count) { return max_count(handle, count, Direction::forward); }
-Status get_convolution_backward_data_algorithm_max_count(cudnnHandle_t handle, int* count) { return max_count(handle, count, Direction::backward_data); }
+Status get_convolution_forward_algorithm_max_count(cudnnHandle_t handle, int* count) {
+  return max_count(handle, count, Direction::forward);
+}
+Status get_convolution_backward_data_algorithm_max_count(cudnnHandle_t handle, int* count) {
+  return max_count(handle, count, Direction::backward_data);
+}
 Status get_convolution_backward_filter_algorithm_max_count(cudnnHandle_t handle, int* count) {
   return max_count(handle, count, Direction::backward_filter);
 }
 
-Status get_convolution_forward_workspace_size(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc, const cudnnFilterDescriptor_t wDesc,
-                                              const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t yDesc,
-                                              cudnnConvolutionFwdAlgo_t algo, size_t* sizeInBytes) {
-  return workspace_size({Direction::forward, handle, xDesc, wDesc, convDesc, yDesc}, static_cast<int>(algo), sizeInBytes);
+Status get_convolution_forward_workspace_size(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc,
+                                              const cudnnFilterDescriptor_t wDesc,
+                                              const cudnnConvolutionDescriptor_t convDesc,
+                                              const cudnnTensorDescriptor_t yDesc, cudnnConvolutionFwdAlgo_t algo,
+                                              size_t* sizeInBytes) {
+  return workspace_size({Direction::forward, handle, xDesc, wDesc, convDesc, yDesc}, static_cast<int>(algo),
+                        sizeInBytes);
 }
 
-Status get_convolution_backward_data_workspace_size(cudnnHandle_t handle, const cudnnFilterDescriptor_t wDesc, const cudnnTensorDescriptor_t dyDesc,
-                                                    const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t dxDesc,
+Status get_convolution_backward_data_workspace_size(cudnnHandle_t handle, const cudnnFilterDescriptor_t wDesc,
+                                                    const cudnnTensorDescriptor_t dyDesc,
+                                                    const cudnnConvolutionDescriptor_t convDesc,
+                                                    const cudnnTensorDescriptor_t dxDesc,
                                                     cudnnConvolutionBwdDataAlgo_t algo, size_t* sizeInBytes) {
-  return workspace_size({Direction::backward_data, handle, dxDesc, wDesc, convDesc, dyDesc}, static_cast<int>(algo), sizeInBytes);
+  return workspace_size({Direction::backward_data, handle, dxDesc, wDesc, convDesc, dyDesc}, static_cast<int>(algo),
+                        sizeInBytes);
 }
 
-Status get_convolution_backward_filter_workspace_size(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc, const cudnnTensorDescriptor_t dyDesc,
-                                                      const cudnnConvolutionDescriptor_t convDesc, const cudnnFilterDescriptor_t gradDesc,
+Status get_convolution_backward_filter_workspace_size(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc,
+                                                      const cudnnTensorDescriptor_t dyDesc,
+                                                      const cudnnConvolutionDescriptor_t convDesc,
+                                                      const cudnnFilterDescriptor_t gradDesc,
                                                       cudnnConvolutionBwdFilterAlgo_t algo, size_t* sizeInBytes) {
-  return workspace_size({Direction::backward_filter, handle, xDesc, gradDesc, convDesc, dyDesc}, static_cast<int>(algo), sizeInBytes);
+  return workspace_size({Direction::backward_filter, handle, xDesc, gradDesc, convDesc, dyDesc}, static_cast<int>(algo),
+                        sizeInBytes);
 }
 
-Status get_convolution_forward_algorithm_v7(cudnnHandle_t handle, const cudnnTensorDescriptor_t srcDesc, const cudnnFilterDescriptor_t filterDesc,
-                                            const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t destDesc,
-                                            const int requestedAlgoCount, int* returnedAlgoCount, cudnnConvolutionFwdAlgoPerf_t* perfResults) {
-  return get_algorithm({Direction::forward, handle, srcDesc, filterDesc, convDesc, destDesc}, requestedAlgoCount, returnedAlgoCount, perfResults);
+Status get_convolution_forward_algorithm_v7(cudnnHandle_t handle, const cudnnTensorDescriptor_t srcDesc,
+                                            const cudnnFilterDescriptor_t filterDesc,
+                                            const cudnnConvolutionDescriptor_t convDesc,
+                                            const cudnnTensorDescriptor_t destDesc, const int requestedAlgoCount,
+                                            int* returnedAlgoCount, cudnnConvolutionFwdAlgoPerf_t* perfResults) {
+  return get_algorithm({Direction::forward, handle, srcDesc, filterDesc, convDesc, destDesc}, requestedAlgoCount,
+                       returnedAlgoCount, perfResults);
 }
 
-Status get_convolution_backward_data_algorithm_v7(cudnnHandle_t handle, const cudnnFilterDescriptor_t filterDesc, const cudnnTensorDescriptor_t diffDesc,
-                                                  const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t gradDesc,
-                                                  const int requestedAlgoCount, int* returnedAlgoCount, cudnnConvolutionBwdDataAlgoPerf_t* perfResults) {
-  return get_algorithm({Direction::backward_data, handle, gradDesc, filterDesc, convDesc, diffDesc}, requestedAlgoCount, returnedAlgoCount, perfResults);
+Status get_convolution_backward_data_algorithm_v7(cudnnHandle_t handle, const cudnnFilterDescriptor_t filterDesc,
+                                                  const cudnnTensorDescriptor_t diffDesc,
+                                                  const cudnnConvolutionDescriptor_t convDesc,
+                                                  const cudnnTensorDescriptor_t gradDesc, const int requestedAlgoCount,
+                                                  int* returnedAlgoCount,
+                                                  cudnnConvolutionBwdDataAlgoPerf_t* perfResults) {
+  return get_algorithm({Direction::backward_data, handle, gradDesc, filterDesc, convDesc, diffDesc}, requestedAlgoCount,
+                       returnedAlgoCount, perfResults);
 }
 
-Status get_convolution_backward_filter_algorithm_v7(cudnnHandle_t handle, const cudnnTensorDescriptor_t srcDesc, const cudnnTensorDescriptor_t diffDesc,
-                                                    const cudnnConvolutionDescriptor_t convDesc, const cudnnFilterDescriptor_t gradDesc,
+Status get_convolution_backward_filter_algorithm_v7(cudnnHandle_t handle, const cudnnTensorDescriptor_t srcDesc,
+                                                    const cudnnTensorDescriptor_t diffDesc,
+                                                    const cudnnConvolutionDescriptor_t convDesc,
+                                                    const cudnnFilterDescriptor_t gradDesc,
                                                     const int requestedAlgoCount, int* returnedAlgoCount,
                                                     cudnnConvolutionBwdFilterAlgoPerf_t* perfResults) {
-  return get_algorithm({Direction::backward_filter, handle, srcDesc, gradDesc, convDesc, diffDesc}, requestedAlgoCount, returnedAlgoCount, perfResults);
+  return get_algorithm({Direction::backward_filter, handle, srcDesc, gradDesc, convDesc, diffDesc}, requestedAlgoCount,
+                       returnedAlgoCount, perfResults);
 }
 
-Status find_convolution_forward_algorithm(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc, const cudnnFilterDescriptor_t wDesc,
-                                          const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t yDesc, const int requestedAlgoCount,
+Status find_convolution_forward_algorithm(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc,
+                                          const cudnnFilterDescriptor_t wDesc,
+                                          const cudnnConvolutionDescriptor_t convDesc,
+                                          const cudnnTensorDescriptor_t yDesc, const int requestedAlgoCount,
                                           int* returnedAlgoCount, cudnnConvolutionFwdAlgoPerf_t* perfResults) {
-  return find_algorithm({Direction::forward, handle, xDesc, wDesc, convDesc, yDesc}, requestedAlgoCount, returnedAlgoCount, perfResults);
+  return find_algorithm({Direction::forward, handle, xDesc, wDesc, convDesc, yDesc}, requestedAlgoCount,
+                        returnedAlgoCount, perfResults);
 }
 
-Status find_convolution_backward_data_algorithm(cudnnHandle_t handle, const cudnnFilterDescriptor_t wDesc, const cudnnTensorDescriptor_t dyDesc,
-                                                const cudnnConvolutionDescriptor_t convDesc, const cudnnTensorDescriptor_t dxDesc,
-                                                const int requestedAlgoCount, int* returnedAlgoCount, cudnnConvolutionBwdDataAlgoPerf_t* perfResults) {
-  return find_algorithm({Direction::backward_data, handle, dxDesc, wDesc, convDesc, dyDesc}, requestedAlgoCount, returnedAlgoCount, perfResults);
+Status find_convolution_backward_data_algorithm(cudnnHandle_t handle, const cudnnFilterDescriptor_t wDesc,
+                                                const cudnnTensorDescriptor_t dyDesc,
+                                                const cudnnConvolutionDescriptor_t convDesc,
+                                                const cudnnTensorDescriptor_t dxDesc, const int requestedAlgoCount,
+                                                int* returnedAlgoCount,
+                                                cudnnConvolutionBwdDataAlgoPerf_t* perfResults) {
+  return find_algorithm({Direction::backward_data, handle, dxDesc, wDesc, convDesc, dyDesc}, requestedAlgoCount,
+                        returnedAlgoCount, perfResults);
 }
 
-Status find_convolution_backward_filter_algorithm(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc, const cudnnTensorDescriptor_t dyDesc,
-                                                  const cudnnConvolutionDescriptor_t convDesc, const cudnnFilterDescriptor_t dwDesc,
-                                                  const int requestedAlgoCount, int* returnedAlgoCount,
+Status find_convolution_backward_filter_algorithm(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc,
+                                                  const cudnnTensorDescriptor_t dyDesc,
+                                                  const cudnnConvolutionDescriptor_t convDesc,
+                                                  const cudnnFilterDescriptor_t dwDesc, const int requestedAlgoCount,
+                                                  int* returnedAlgoCount,
                                                   cudnnConvolutionBwdFilterAlgoPerf_t* perfResults) {
-  return find_algorithm({Direction::backward_filter, handle, xDesc, dwDesc, convDesc, dyDesc}, requestedAlgoCount, returnedAlgoCount, perfResults);
+  return find_algorithm({Direction::backward_filter, handle, xDesc, dwDesc, convDesc, dyDesc}, requestedAlgoCount,
+                        returnedAlgoCount, perfResults);
 }
 
 Status find_convolution_forward_algorithm_ex(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc, const void* x,
-                                             const cudnnFilterDescriptor_t wDesc, const void* w, const cudnnConvolutionDescriptor_t convDesc,
-                                             const cudnnTensorDescriptor_t yDesc, void* y, const int requestedAlgoCount, int* returnedAlgoCount,
-                                             cudnnConvolutionFwdAlgoPerf_t* perfResults, void* workSpace, size_t workSpaceSizeInBytes) {
-  return find_algorithm_ex({Direction::forward, handle, xDesc, wDesc, convDesc, yDesc}, x, w, y, requestedAlgoCount, returnedAlgoCount, perfResults,
-                           workSpace, workSpaceSizeInBytes);
+                                             const cudnnFilterDescriptor_t wDesc, const void* w,
+                                             const cudnnConvolutionDescriptor_t convDesc,
+                                             const cudnnTensorDescriptor_t yDesc, void* y, const int requestedAlgoCount,
+                                             int* returnedAlgoCount, cudnnConvolutionFwdAlgoPerf_t* perfResults,
+                                             void* workSpace, size_t workSpaceSizeInBytes) {
+  return find_algorithm_ex({Direction::forward, handle, xDesc, wDesc, convDesc, yDesc}, x, w, y, requestedAlgoCount,
+                           returnedAlgoCount, perfResults, workSpace, workSpaceSizeInBytes);
 }
 
-Status find_convolution_backward_data_algorithm_ex(cudnnHandle_t handle, const cudnnFilterDescriptor_t wDesc, const void* w,
-                                                   const cudnnTensorDescriptor_t dyDesc, const void* dy, const cudnnConvolutionDescriptor_t convDesc,
-                                                   const cudnnTensorDescriptor_t dxDesc, void* dx, const int requestedAlgoCount, int* returnedAlgoCount,
-                                                   cudnnConvolutionBwdDataAlgoPerf_t* perfResults, void* workSpace, size_t workSpaceSizeInBytes) {
-  return find_algorithm_ex({Direction::backward_data, handle, dxDesc, wDesc, convDesc, dyDesc}, dx, w, dy, requestedAlgoCount, returnedAlgoCount,
-                           perfResults, workSpace, workSpaceSizeInBytes);
+Status find_convolution_backward_data_algorithm_ex(cudnnHandle_t handle, const cudnnFilterDescriptor_t wDesc,
+                                                   const void* w, const cudnnTensorDescriptor_t dyDesc, const void* dy,
+                                                   const cudnnConvolutionDescriptor_t convDesc,
+                                                   const cudnnTensorDescriptor_t dxDesc, void* dx,
+                                                   const int requestedAlgoCount, int* returnedAlgoCount,
+                                                   cudnnConvolutionBwdDataAlgoPerf_t* perfResults, void* workSpace,
+                                                   size_t workSpaceSizeInBytes) {
+  return find_algorithm_ex({Direction::backward_data, handle, dxDesc, wDesc, convDesc, dyDesc}, dx, w, dy,
+                           requestedAlgoCount, returnedAlgoCount, perfResults, workSpace, workSpaceSizeInBytes);
 }
 
-Status find_convolution_backward_filter_algorithm_ex(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc, const void* x,
-                                                     const cudnnTensorDescriptor_t dyDesc, const void* y, const cudnnConvolutionDescriptor_t convDesc,
-                                                     const cudnnFilterDescriptor_t dwDesc, void* dw, const int requestedAlgoCount, int* returnedAlgoCount,
-                                                     cudnnConvolutionBwdFilterAlgoPerf_t* perfResults, void* workSpace, size_t workSpaceSizeInBytes) {
-  return find_algorithm_ex({Direction::backward_filter, handle, xDesc, dwDesc, convDesc, dyDesc}, x, dw, y, requestedAlgoCount, returnedAlgoCount,
-                           perfResults, workSpace, workSpaceSizeInBytes);
+Status find_convolution_backward_filter_algorithm_ex(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc,
+                                                     const void* x, const cudnnTensorDescriptor_t dyDesc, const void* y,
+                                                     const cudnnConvolutionDescriptor_t convDesc,
+                                                     const cudnnFilterDescriptor_t dwDesc, void* dw,
+                                                     const int requestedAlgoCount, int* returnedAlgoCount,
+                                                     cudnnConvolutionBwdFilterAlgoPerf_t* perfResults, void* workSpace,
+                                                     size_t workSpaceSizeInBytes) {
+  return find_algorithm_ex({Direction::backward_filter, handle, xDesc, dwDesc, convDesc, dyDesc}, x, dw, y,
+                           requestedAlgoCount, returnedAlgoCount, perfResults, workSpace, workSpaceSizeInBytes);
 }
 
 }  // namespace rb::dnn

@@ -16,15 +16,24 @@ constexpr int kNotSupported = CUDNN_STATUS_NOT_SUPPORTED;
 
 trace::ElementType element_type(cudnnDataType_t type) {
   switch (type) {
-    case CUDNN_DATA_FLOAT: return trace::ElementType::float32;
-    case CUDNN_DATA_DOUBLE: return trace::ElementType::float64;
-    case CUDNN_DATA_HALF: return trace::ElementType::float16;
-    case CUDNN_DATA_BFLOAT16: return trace::ElementType::bfloat16;
-    case CUDNN_DATA_INT8: return trace::ElementType::int8;
-    case CUDNN_DATA_UINT8: return trace::ElementType::uint8;
-    case CUDNN_DATA_INT32: return trace::ElementType::int32;
-    case CUDNN_DATA_INT64: return trace::ElementType::int64;
-    default: return trace::ElementType::unknown;
+    case CUDNN_DATA_FLOAT:
+      return trace::ElementType::float32;
+    case CUDNN_DATA_DOUBLE:
+      return trace::ElementType::float64;
+    case CUDNN_DATA_HALF:
+      return trace::ElementType::float16;
+    case CUDNN_DATA_BFLOAT16:
+      return trace::ElementType::bfloat16;
+    case CUDNN_DATA_INT8:
+      return trace::ElementType::int8;
+    case CUDNN_DATA_UINT8:
+      return trace::ElementType::uint8;
+    case CUDNN_DATA_INT32:
+      return trace::ElementType::int32;
+    case CUDNN_DATA_INT64:
+      return trace::ElementType::int64;
+    default:
+      return trace::ElementType::unknown;
   }
 }
 
@@ -99,48 +108,75 @@ void Stamp::renew() {
   store(next.fetch_add(1, std::memory_order_relaxed));
 }
 
-TensorTable& tensors() { return bridge::table_of<TensorDescriptor, bridge::Kind::tensor>(); }
-FilterTable& filters() { return bridge::table_of<FilterDescriptor, bridge::Kind::filter>(); }
-ConvolutionTable& convolutions() { return bridge::table_of<ConvolutionDescriptor, bridge::Kind::convolution>(); }
+TensorTable& tensors() {
+  return bridge::table_of<TensorDescriptor, bridge::Kind::tensor>();
+}
+FilterTable& filters() {
+  return bridge::table_of<FilterDescriptor, bridge::Kind::filter>();
+}
+ConvolutionTable& convolutions() {
+  return bridge::table_of<ConvolutionDescriptor, bridge::Kind::convolution>();
+}
 
 std::size_t element_bytes(cudnnDataType_t type) {
   switch (type) {
     case CUDNN_DATA_FLOAT:
     case CUDNN_DATA_INT32:
     case CUDNN_DATA_INT8x4:
-    case CUDNN_DATA_UINT8x4: return 4;
+    case CUDNN_DATA_UINT8x4:
+      return 4;
     case CUDNN_DATA_DOUBLE:
-    case CUDNN_DATA_INT64: return 8;
+    case CUDNN_DATA_INT64:
+      return 8;
     case CUDNN_DATA_HALF:
-    case CUDNN_DATA_BFLOAT16: return 2;
+    case CUDNN_DATA_BFLOAT16:
+      return 2;
     case CUDNN_DATA_INT8:
     case CUDNN_DATA_UINT8:
     case CUDNN_DATA_BOOLEAN:
     case CUDNN_DATA_FP8_E4M3:
-    case CUDNN_DATA_FP8_E5M2: return 1;
-    case CUDNN_DATA_INT8x32: return 32;
-    case CUDNN_DATA_FAST_FLOAT_FOR_FP8: return 4;
+    case CUDNN_DATA_FP8_E5M2:
+      return 1;
+    case CUDNN_DATA_INT8x32:
+      return 32;
+    case CUDNN_DATA_FAST_FLOAT_FOR_FP8:
+      return 4;
   }
   return 0;
 }
 
 const char* type_name(cudnnDataType_t type) {
   switch (type) {
-    case CUDNN_DATA_FLOAT: return "fp32";
-    case CUDNN_DATA_DOUBLE: return "fp64";
-    case CUDNN_DATA_HALF: return "fp16";
-    case CUDNN_DATA_BFLOAT16: return "bf16";
-    case CUDNN_DATA_INT8: return "int8";
-    case CUDNN_DATA_UINT8: return "uint8";
-    case CUDNN_DATA_INT32: return "int32";
-    case CUDNN_DATA_INT64: return "int64";
-    case CUDNN_DATA_BOOLEAN: return "boolean";
-    case CUDNN_DATA_INT8x4: return "int8x4";
-    case CUDNN_DATA_UINT8x4: return "uint8x4";
-    case CUDNN_DATA_INT8x32: return "int8x32";
-    case CUDNN_DATA_FP8_E4M3: return "fp8 e4m3";
-    case CUDNN_DATA_FP8_E5M2: return "fp8 e5m2";
-    case CUDNN_DATA_FAST_FLOAT_FOR_FP8: return "fast float for fp8";
+    case CUDNN_DATA_FLOAT:
+      return "fp32";
+    case CUDNN_DATA_DOUBLE:
+      return "fp64";
+    case CUDNN_DATA_HALF:
+      return "fp16";
+    case CUDNN_DATA_BFLOAT16:
+      return "bf16";
+    case CUDNN_DATA_INT8:
+      return "int8";
+    case CUDNN_DATA_UINT8:
+      return "uint8";
+    case CUDNN_DATA_INT32:
+      return "int32";
+    case CUDNN_DATA_INT64:
+      return "int64";
+    case CUDNN_DATA_BOOLEAN:
+      return "boolean";
+    case CUDNN_DATA_INT8x4:
+      return "int8x4";
+    case CUDNN_DATA_UINT8x4:
+      return "uint8x4";
+    case CUDNN_DATA_INT8x32:
+      return "int8x32";
+    case CUDNN_DATA_FP8_E4M3:
+      return "fp8 e4m3";
+    case CUDNN_DATA_FP8_E5M2:
+      return "fp8 e5m2";
+    case CUDNN_DATA_FAST_FLOAT_FOR_FP8:
+      return "fast float for fp8";
   }
   return "an unknown type";
 }
@@ -161,17 +197,17 @@ Fault not_supported(const char* reason, const char* format, ...) {
   return fault;
 }
 
-Status check_dims(const char* entry, int rank, const int* dims) {
-  if (rank < 3) return bad_param("bad-dimension", "%s: %d dimensions; at least 3 are needed", entry, rank);
+Status check_dims(int rank, const int* dims) {
+  if (rank < 3) return bad_param("bad-dimension", "%d dimensions; at least 3 are needed", rank);
   if (rank > kMaxDims)
-    return not_supported("too-many-dimensions", "%s: %d dimensions; at most %d are possible", entry, rank, kMaxDims);
+    return not_supported("too-many-dimensions", "%d dimensions; at most %d are possible", rank, kMaxDims);
   std::int64_t elements = 1;
   for (int i = 0; i < rank; ++i)
-    if (dims[i] < 1) return bad_param("bad-dimension", "%s: dimension %d is %d; it must be at least 1", entry, i, dims[i]);
+    if (dims[i] < 1) return bad_param("bad-dimension", "dimension %d is %d; it must be at least 1", i, dims[i]);
   for (int i = 0; i < rank; ++i) {
     elements *= dims[i];  // below 2^31 * 2^31: never overflows
     if (elements > INT32_MAX)
-      return not_supported("too-many-elements", "%s: more than 2^31 - 1 elements up to dimension %d (%d)", entry, i, dims[i]);
+      return not_supported("too-many-elements", "more than 2^31 - 1 elements up to dimension %d (%d)", i, dims[i]);
   }
   return {};
 }
@@ -198,14 +234,16 @@ std::uint64_t extent_bytes(const TensorDescriptor& tensor) {
   std::uint64_t last = 0;
   for (int i = 0; i < tensor.rank; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    last += static_cast<std::uint64_t>(tensor.dims[at] - 1) * static_cast<std::uint64_t>(std::llabs(tensor.strides[at]));
+    last +=
+        static_cast<std::uint64_t>(tensor.dims[at] - 1) * static_cast<std::uint64_t>(std::llabs(tensor.strides[at]));
   }
   return tensor.rank == 0 ? 0 : (last + 1) * element_bytes(tensor.type);
 }
 
 std::uint64_t extent_bytes(const FilterDescriptor& filter) {
   std::uint64_t elements = filter.rank == 0 ? 0 : 1;
-  for (int i = 0; i < filter.rank; ++i) elements *= static_cast<std::uint64_t>(filter.dims[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < filter.rank; ++i)
+    elements *= static_cast<std::uint64_t>(filter.dims[static_cast<std::size_t>(i)]);
   return elements * element_bytes(filter.type);
 }
 

@@ -85,7 +85,7 @@ const char* type_name(cudnnDataType_t type);
 
 /// Checks sizes that a setter was given. Faults: bad_param for a rank below 3 or a size below 1, not_supported for more
 /// than eight dimensions or more than 2^31 - 1 elements (measured: facts page on NVIDIA's own library).
-Status check_dims(const char* entry, int rank, const int* dims);
+Status check_dims(int rank, const int* dims);
 
 /// Strides of a packed tensor in the order of a format (NCHW or NHWC).
 void packed_strides(cudnnTensorFormat_t format, int rank, const int* dims, int* strides);

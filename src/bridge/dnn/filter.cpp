@@ -6,17 +6,22 @@
 namespace rb::dnn {
 namespace {
 
-Status set_filter(const char* entry, cudnnFilterDescriptor_t filterDesc, cudnnDataType_t type, cudnnTensorFormat_t format, int rank, const int* dims) {
+Status set_filter(cudnnFilterDescriptor_t filterDesc, cudnnDataType_t type, cudnnTensorFormat_t format, int rank,
+                  const int* dims) {
   RB_ASSIGN(FilterDescriptor * filter, filters().get(filterDesc, "filterDesc"));
-  if (element_bytes(type) == 0) return bad_param("unknown-enum", "%s: data type %d is not one of cudnnDataType_t", entry, static_cast<int>(type));
+  if (element_bytes(type) == 0)
+    return bad_param("unknown-enum", "data type %d is not one of cudnnDataType_t", static_cast<int>(type));
   if (format != CUDNN_TENSOR_NCHW && format != CUDNN_TENSOR_NHWC && format != CUDNN_TENSOR_NCHW_VECT_C)
-    return bad_param("unknown-enum", "%s: format %d is not one of cudnnTensorFormat_t", entry, static_cast<int>(format));
+    return bad_param("unknown-enum", "format %d is not one of cudnnTensorFormat_t", static_cast<int>(format));
   const bool vector_type = type == CUDNN_DATA_INT8x4 || type == CUDNN_DATA_UINT8x4 || type == CUDNN_DATA_INT8x32;
   if (vector_type != (format == CUDNN_TENSOR_NCHW_VECT_C))
-    return bad_param("vector-layout", "%s: the format NCHW_VECT_C and a vector type go together; type is %s", entry, type_name(type));
-  if (vector_type) return not_supported("vector-layout", "%s: vectorised layouts (%s) have no counterpart in AMD's library", entry, type_name(type));
-  if (dims == nullptr) return bad_param("null-pointer", "%s: filterDimA is null", entry);
-  RB_TRY(check_dims(entry, rank, dims));
+    return bad_param("vector-layout", "the format NCHW_VECT_C and a vector type go together; type is %s",
+                     type_name(type));
+  if (vector_type)
+    return not_supported("vector-layout", "vectorised layouts (%s) have no counterpart in AMD's library",
+                         type_name(type));
+  if (dims == nullptr) return bad_param("null-pointer", "filterDimA is null");
+  RB_TRY(check_dims(rank, dims));
   filter->stamp.store(0);
   filter->type = type;
   filter->format = format;
@@ -43,20 +48,22 @@ Status destroy_filter_descriptor(cudnnFilterDescriptor_t filterDesc) {
   return filters().destroy(filterDesc, "filterDesc");
 }
 
-Status set_filter4d_descriptor(cudnnFilterDescriptor_t filterDesc, cudnnDataType_t dataType, cudnnTensorFormat_t format, int k, int c, int h, int w) {
+Status set_filter4d_descriptor(cudnnFilterDescriptor_t filterDesc, cudnnDataType_t dataType, cudnnTensorFormat_t format,
+                               int k, int c, int h, int w) {
   const int dims[4] = {k, c, h, w};
-  return set_filter("cudnnSetFilter4dDescriptor", filterDesc, dataType, format, 4, dims);
+  return set_filter(filterDesc, dataType, format, 4, dims);
 }
 
-Status set_filter_nd_descriptor(cudnnFilterDescriptor_t filterDesc, cudnnDataType_t dataType, cudnnTensorFormat_t format, int nbDims,
-                                const int* filterDimA) {
-  return set_filter("cudnnSetFilterNdDescriptor", filterDesc, dataType, format, nbDims, filterDimA);
+Status set_filter_nd_descriptor(cudnnFilterDescriptor_t filterDesc, cudnnDataType_t dataType,
+                                cudnnTensorFormat_t format, int nbDims, const int* filterDimA) {
+  return set_filter(filterDesc, dataType, format, nbDims, filterDimA);
 }
 
-Status get_filter4d_descriptor(const cudnnFilterDescriptor_t filterDesc, cudnnDataType_t* dataType, cudnnTensorFormat_t* format, int* k, int* c, int* h,
-                               int* w) {
+Status get_filter4d_descriptor(const cudnnFilterDescriptor_t filterDesc, cudnnDataType_t* dataType,
+                               cudnnTensorFormat_t* format, int* k, int* c, int* h, int* w) {
   RB_ASSIGN(const FilterDescriptor* filter, filters().get(filterDesc, "filterDesc"));
-  if (filter->rank != 4) return bad_param("bad-dimension", "filterDesc has %d dimensions; cudnnGetFilter4dDescriptor reads 4", filter->rank);
+  if (filter->rank != 4)
+    return bad_param("bad-dimension", "filterDesc has %d dimensions; cudnnGetFilter4dDescriptor reads 4", filter->rank);
   put(dataType, filter->type);
   put(format, filter->format);
   int* const dims[4] = {k, c, h, w};
@@ -64,8 +71,8 @@ Status get_filter4d_descriptor(const cudnnFilterDescriptor_t filterDesc, cudnnDa
   return {};
 }
 
-Status get_filter_nd_descriptor(const cudnnFilterDescriptor_t filterDesc, int nbDimsRequested, cudnnDataType_t* dataType, cudnnTensorFormat_t* format,
-                                int* nbDims, int* filterDimA) {
+Status get_filter_nd_descriptor(const cudnnFilterDescriptor_t filterDesc, int nbDimsRequested,
+                                cudnnDataType_t* dataType, cudnnTensorFormat_t* format, int* nbDims, int* filterDimA) {
   RB_ASSIGN(const FilterDescriptor* filter, filters().get(filterDesc, "filterDesc"));
   if (nbDimsRequested < 0) return bad_param("bad-dimension", "nbDimsRequested is %d", nbDimsRequested);
   put(dataType, filter->type);

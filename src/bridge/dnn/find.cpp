@@ -12,7 +12,9 @@ namespace rb::dnn {
 namespace {
 
 /// Order among equally fast algorithms: 1 is what programs take when they may not choose.
-int preference(int algorithm) { return algorithm == 1 ? -1 : algorithm; }
+int preference(int algorithm) {
+  return algorithm == 1 ? -1 : algorithm;
+}
 
 void sort_results(std::vector<AlgorithmResult>& results) {
   std::stable_sort(results.begin(), results.end(), [](const AlgorithmResult& a, const AlgorithmResult& b) {
@@ -42,7 +44,8 @@ struct Events {
   }
 };
 
-Result<float> measure(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace, const Events& events) {
+Result<float> measure(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands,
+                      const Workspace& workspace, const Events& events) {
   {
     std::lock_guard lock(handle.lock.mutex);
     RB_TRY(plan.compile(handle, solution));
@@ -68,7 +71,8 @@ class Buffer {
     bridge::Allocation gone;
     bridge::forget_allocation(reinterpret_cast<std::uint64_t>(address_), &gone);
     RB_AMD_RAW(hipFree, address_);
-    bridge::trace_allocation(trace::AllocationKind::bridge, true, device_, reinterpret_cast<std::uint64_t>(address_), bytes_);
+    bridge::trace_allocation(trace::AllocationKind::bridge, true, device_, reinterpret_cast<std::uint64_t>(address_),
+                             bytes_);
   }
   /// Zeroed on the stream.
   Status take(std::size_t bytes, int device, hipStream_t stream) {
@@ -76,9 +80,10 @@ class Buffer {
     RB_TRY(RB_HIP(hipMalloc, &address_, bytes));
     bytes_ = bytes;
     device_ = device;
-    bridge::remember_allocation({reinterpret_cast<std::uint64_t>(address_), bytes, bridge::MemoryKind::device, false, device, 0,
-                                 reinterpret_cast<std::uint64_t>(address_)});
-    bridge::trace_allocation(trace::AllocationKind::bridge, false, device, reinterpret_cast<std::uint64_t>(address_), bytes);
+    bridge::remember_allocation({reinterpret_cast<std::uint64_t>(address_), bytes, bridge::MemoryKind::device, false,
+                                 device, 0, reinterpret_cast<std::uint64_t>(address_)});
+    bridge::trace_allocation(trace::AllocationKind::bridge, false, device, reinterpret_cast<std::uint64_t>(address_),
+                             bytes);
     return RB_HIP(hipMemsetAsync, address_, 0, bytes, stream);
   }
   void* address() const { return address_; }
@@ -108,7 +113,8 @@ std::vector<AlgorithmResult> rank_algorithms(const Plan& plan) {
   return results;
 }
 
-Result<std::vector<AlgorithmResult>> measure_algorithms(DnnHandle& handle, const Plan& plan, const Operands& operands, const Workspace& workspace) {
+Result<std::vector<AlgorithmResult>> measure_algorithms(DnnHandle& handle, const Plan& plan, const Operands& operands,
+                                                        const Workspace& workspace) {
   RB_TRY(check_operands(plan, operands));
   if (workspace.bytes != 0) RB_TRY(bridge::check_device_buffer(workspace.address, workspace.bytes, "workSpace"));
   DeviceScope device;
@@ -134,7 +140,8 @@ Result<std::vector<AlgorithmResult>> measure_algorithms(DnnHandle& handle, const
       RB_TRY(check_contracts(plan, solution, operands, workspace));
       Result<float> timed = measure(handle, plan, solution, operands, workspace, events);
       if (!timed.ok()) {
-        result.status = timed.fault().native > 0 ? static_cast<cudnnStatus_t>(timed.fault().native) : CUDNN_STATUS_EXECUTION_FAILED;
+        result.status =
+            timed.fault().native > 0 ? static_cast<cudnnStatus_t>(timed.fault().native) : CUDNN_STATUS_EXECUTION_FAILED;
         result.time = -1.0f;
         continue;
       }
@@ -154,13 +161,14 @@ Result<std::vector<AlgorithmResult>> measure_algorithms(DnnHandle& handle, const
   RB_TRY(w.take(plan.w_bytes(), handle.device, handle.stream));
   RB_TRY(y.take(plan.y_bytes(), handle.device, handle.stream));
   std::vector<std::size_t> sizes;
-  for (std::size_t i = 0; i < plan.solutions().size(); ++i) sizes.push_back(plan.workspace_bytes(static_cast<int>(i), false));
+  for (std::size_t i = 0; i < plan.solutions().size(); ++i)
+    sizes.push_back(plan.workspace_bytes(static_cast<int>(i), false));
   std::sort(sizes.rbegin(), sizes.rend());
   // As much as the device has for the search: what does not fit is not offered.
   for (const std::size_t size : sizes)
     if (workspace.take(size, handle.device, handle.stream).ok()) break;
-  Result<std::vector<AlgorithmResult>> results =
-      measure_algorithms(handle, plan, {x.address(), w.address(), y.address()}, {workspace.address(), workspace.bytes()});
+  Result<std::vector<AlgorithmResult>> results = measure_algorithms(
+      handle, plan, {x.address(), w.address(), y.address()}, {workspace.address(), workspace.bytes()});
   RB_TRY(RB_HIP(hipStreamSynchronize, handle.stream));  // before the buffers go
   return results;
 }

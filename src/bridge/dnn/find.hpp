@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The rocbridge Authors
 //
-// What cuDNN's Get...Algorithm_v7 and Find...Algorithm answer: an entry for each algorithm, with the time of the solution
-// that it stands for (MIOpen's figure, or measured) and the workspace it needs.
+// What cuDNN's Get...Algorithm_v7 and Find...Algorithm answer: an entry for each algorithm, with the time of the
+// solution that it stands for (MIOpen's figure, or measured) and the workspace it needs.
 #pragma once
 
 #include <vector>
@@ -25,7 +25,8 @@ std::vector<AlgorithmResult> rank_algorithms(const Plan& plan);
 /// The same with measured times. Runs each solution twice on the handle's stream and waits: the output is overwritten.
 /// A solution that needs more than the workspace is NOT_SUPPORTED; one that fails carries the status of its failure. On
 /// a captured stream nothing is run and MIOpen's figures are given.
-Result<std::vector<AlgorithmResult>> measure_algorithms(DnnHandle& handle, const Plan& plan, const Operands& operands, const Workspace& workspace);
+Result<std::vector<AlgorithmResult>> measure_algorithms(DnnHandle& handle, const Plan& plan, const Operands& operands,
+                                                        const Workspace& workspace);
 
 /// The same on buffers that are taken for it and given back.
 Result<std::vector<AlgorithmResult>> measure_algorithms(DnnHandle& handle, const Plan& plan);

@@ -17,9 +17,13 @@ std::uint64_t stream_of(const void* handle) {
   return found == nullptr ? 0 : reinterpret_cast<std::uint64_t>(found->stream);
 }
 
-[[gnu::constructor]] void register_handle() { bridge::register_stream_of(bridge::Kind::cudnn_handle, stream_of); }
+[[gnu::constructor]] void register_handle() {
+  bridge::register_stream_of(bridge::Kind::cudnn_handle, stream_of);
+}
 
-std::size_t reported_version() { return static_cast<std::size_t>(controls::number("device.cudnn_version")); }
+std::size_t reported_version() {
+  return static_cast<std::size_t>(controls::number("device.cudnn_version"));
+}
 
 std::size_t reported_runtime_version() {
   const long long version = controls::number("device.runtime_version");
@@ -37,8 +41,8 @@ Status open_handle(DnnHandle* handle) {
 void release_scratch(DnnHandle& handle) {
   if (handle.scratch.address != nullptr) {
     RB_AMD_RAW(hipFree, handle.scratch.address);  // waits for the device
-    bridge::trace_allocation(trace::AllocationKind::bridge, true, handle.device, reinterpret_cast<std::uint64_t>(handle.scratch.address),
-                             handle.scratch.bytes);
+    bridge::trace_allocation(trace::AllocationKind::bridge, true, handle.device,
+                             reinterpret_cast<std::uint64_t>(handle.scratch.address), handle.scratch.bytes);
   }
   if (handle.scratch.used != nullptr) RB_AMD_RAW(hipEventDestroy, handle.scratch.used);
   handle.scratch = Scratch{};
@@ -57,7 +61,9 @@ CallbackState& callback_state() {
 
 }  // namespace
 
-DnnHandles& handles() { return bridge::table_of<DnnHandle, bridge::Kind::cudnn_handle>(); }
+DnnHandles& handles() {
+  return bridge::table_of<DnnHandle, bridge::Kind::cudnn_handle>();
+}
 
 Status DeviceScope::change(int device) {
   RB_TRY(RB_HIP(hipSetDevice, device));
@@ -65,7 +71,9 @@ Status DeviceScope::change(int device) {
   return {};
 }
 
-void DeviceScope::leave() { RB_AMD_RAW(hipSetDevice, bridge::current_device()); }
+void DeviceScope::leave() {
+  RB_AMD_RAW(hipSetDevice, bridge::current_device());
+}
 
 Result<rocblas_handle> blas_of(DnnHandle& handle) {
   if (handle.blas == nullptr) RB_TRY(RB_ROCBLAS(rocblas_create_handle, &handle.blas));
@@ -81,7 +89,8 @@ Result<void*> take_scratch(DnnHandle& handle, std::size_t bytes) {
   RB_TRY(RB_HIP(hipStreamIsCapturing, handle.stream, &capture));
   if (capture != hipStreamCaptureStatusNone)
     return not_supported("capture-scratch",
-                         "alpha other than 1 or beta other than 0 needs %zu bytes beyond the workspace, and none can be taken while the stream is "
+                         "alpha other than 1 or beta other than 0 needs %zu bytes beyond the workspace, and none can "
+                         "be taken while the stream is "
                          "captured",
                          bytes);
   Scratch& scratch = handle.scratch;
@@ -92,10 +101,12 @@ Result<void*> take_scratch(DnnHandle& handle, std::size_t bytes) {
     RB_TRY(RB_HIP(hipMalloc, &address, rounded));
     scratch.address = address;
     scratch.bytes = rounded;
-    bridge::trace_allocation(trace::AllocationKind::bridge, false, handle.device, reinterpret_cast<std::uint64_t>(address), rounded);
+    bridge::trace_allocation(trace::AllocationKind::bridge, false, handle.device,
+                             reinterpret_cast<std::uint64_t>(address), rounded);
   }
   if (scratch.used == nullptr) RB_TRY(RB_HIP(hipEventCreateWithFlags, &scratch.used, kEventWithoutTiming));
-  if (scratch.ever_used && scratch.stream != handle.stream) RB_TRY(RB_HIP(hipStreamWaitEvent, handle.stream, scratch.used, 0u));
+  if (scratch.ever_used && scratch.stream != handle.stream)
+    RB_TRY(RB_HIP(hipStreamWaitEvent, handle.stream, scratch.used, 0u));
   return scratch.address;
 }
 
@@ -161,19 +172,31 @@ Status get_stream(cudnnHandle_t handle, cudaStream_t* streamId) {
   return {};
 }
 
-std::size_t get_version() { return reported_version(); }
-std::size_t get_cudart_version() { return reported_runtime_version(); }
+std::size_t get_version() {
+  return reported_version();
+}
+std::size_t get_cudart_version() {
+  return reported_runtime_version();
+}
 
 /// cuDNN 8.9 knows devices up to compute capability 9.0 (its release notes); one number, as cudnnGetVersion.
-std::size_t get_max_device_version() { return 900; }
+std::size_t get_max_device_version() {
+  return 900;
+}
 
 Status get_property(libraryPropertyType type, int* value) {
   if (value == nullptr) return bad_param("null-pointer", "value is null");
   const int version = static_cast<int>(reported_version());
   switch (static_cast<int>(type)) {
-    case 0: *value = version / 1000; return {};
-    case 1: *value = version % 1000 / 100; return {};
-    case 2: *value = version % 100; return {};
+    case 0:
+      *value = version / 1000;
+      return {};
+    case 1:
+      *value = version % 1000 / 100;
+      return {};
+    case 2:
+      *value = version % 100;
+      return {};
     default: {
       Fault fault = bad_param("unknown-enum", "type is %d; 0, 1 and 2 are known", static_cast<int>(type));
       fault.native = CUDNN_STATUS_INVALID_VALUE;
@@ -184,36 +207,64 @@ Status get_property(libraryPropertyType type, int* value) {
 
 const char* get_error_string(cudnnStatus_t status) {
   switch (status) {
-    case CUDNN_STATUS_SUCCESS: return "CUDNN_STATUS_SUCCESS";
-    case CUDNN_STATUS_NOT_INITIALIZED: return "CUDNN_STATUS_NOT_INITIALIZED";
-    case CUDNN_STATUS_ALLOC_FAILED: return "CUDNN_STATUS_ALLOC_FAILED";
-    case CUDNN_STATUS_BAD_PARAM: return "CUDNN_STATUS_BAD_PARAM";
-    case CUDNN_STATUS_INTERNAL_ERROR: return "CUDNN_STATUS_INTERNAL_ERROR";
-    case CUDNN_STATUS_INVALID_VALUE: return "CUDNN_STATUS_INVALID_VALUE";
-    case CUDNN_STATUS_ARCH_MISMATCH: return "CUDNN_STATUS_ARCH_MISMATCH";
-    case CUDNN_STATUS_MAPPING_ERROR: return "CUDNN_STATUS_MAPPING_ERROR";
-    case CUDNN_STATUS_EXECUTION_FAILED: return "CUDNN_STATUS_EXECUTION_FAILED";
-    case CUDNN_STATUS_NOT_SUPPORTED: return "CUDNN_STATUS_NOT_SUPPORTED";
-    case CUDNN_STATUS_LICENSE_ERROR: return "CUDNN_STATUS_LICENSE_ERROR";
-    case CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING: return "CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING";
-    case CUDNN_STATUS_RUNTIME_IN_PROGRESS: return "CUDNN_STATUS_RUNTIME_IN_PROGRESS";
-    case CUDNN_STATUS_RUNTIME_FP_OVERFLOW: return "CUDNN_STATUS_RUNTIME_FP_OVERFLOW";
-    case CUDNN_STATUS_VERSION_MISMATCH: return "CUDNN_STATUS_VERSION_MISMATCH";
+    case CUDNN_STATUS_SUCCESS:
+      return "CUDNN_STATUS_SUCCESS";
+    case CUDNN_STATUS_NOT_INITIALIZED:
+      return "CUDNN_STATUS_NOT_INITIALIZED";
+    case CUDNN_STATUS_ALLOC_FAILED:
+      return "CUDNN_STATUS_ALLOC_FAILED";
+    case CUDNN_STATUS_BAD_PARAM:
+      return "CUDNN_STATUS_BAD_PARAM";
+    case CUDNN_STATUS_INTERNAL_ERROR:
+      return "CUDNN_STATUS_INTERNAL_ERROR";
+    case CUDNN_STATUS_INVALID_VALUE:
+      return "CUDNN_STATUS_INVALID_VALUE";
+    case CUDNN_STATUS_ARCH_MISMATCH:
+      return "CUDNN_STATUS_ARCH_MISMATCH";
+    case CUDNN_STATUS_MAPPING_ERROR:
+      return "CUDNN_STATUS_MAPPING_ERROR";
+    case CUDNN_STATUS_EXECUTION_FAILED:
+      return "CUDNN_STATUS_EXECUTION_FAILED";
+    case CUDNN_STATUS_NOT_SUPPORTED:
+      return "CUDNN_STATUS_NOT_SUPPORTED";
+    case CUDNN_STATUS_LICENSE_ERROR:
+      return "CUDNN_STATUS_LICENSE_ERROR";
+    case CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING:
+      return "CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING";
+    case CUDNN_STATUS_RUNTIME_IN_PROGRESS:
+      return "CUDNN_STATUS_RUNTIME_IN_PROGRESS";
+    case CUDNN_STATUS_RUNTIME_FP_OVERFLOW:
+      return "CUDNN_STATUS_RUNTIME_FP_OVERFLOW";
+    case CUDNN_STATUS_VERSION_MISMATCH:
+      return "CUDNN_STATUS_VERSION_MISMATCH";
   }
   return "CUDNN_UNKNOWN_STATUS";
 }
 
 /// All parts are one library here, so their versions agree.
-Status ops_infer_version_check() { return {}; }
-Status ops_train_version_check() { return {}; }
-Status cnn_infer_version_check() { return {}; }
-Status cnn_train_version_check() { return {}; }
-Status adv_infer_version_check() { return {}; }
-Status adv_train_version_check() { return {}; }
+Status ops_infer_version_check() {
+  return {};
+}
+Status ops_train_version_check() {
+  return {};
+}
+Status cnn_infer_version_check() {
+  return {};
+}
+Status cnn_train_version_check() {
+  return {};
+}
+Status adv_infer_version_check() {
+  return {};
+}
+Status adv_train_version_check() {
+  return {};
+}
 
 /// AMD's libraries raise no error later through a tag, so there is never one to report; failures of the stream itself
 /// come out at the next synchronising call.
-Status query_runtime_error(cudnnHandle_t handle, cudnnStatus_t* rstatus, cudnnErrQueryMode_t mode, cudnnRuntimeTag_t* tag) {
+Status query_runtime_error(cudnnHandle_t handle, cudnnStatus_t* rstatus, cudnnErrQueryMode_t mode,
+                           cudnnRuntimeTag_t* tag) {
   RB_ASSIGN(DnnHandle * object, handles().get(handle, "handle"));
   (void)tag;
   if (rstatus == nullptr) return bad_param("null-pointer", "rstatus is null");
@@ -225,11 +276,14 @@ Status query_runtime_error(cudnnHandle_t handle, cudnnStatus_t* rstatus, cudnnEr
       return {};
     case CUDNN_ERRQUERY_NONBLOCKING: {
       const hipError_t state = RB_AMD_RAW(hipStreamQuery, object->stream);
-      *rstatus = state == hipSuccess ? CUDNN_STATUS_SUCCESS : state == hipErrorNotReady ? CUDNN_STATUS_RUNTIME_IN_PROGRESS : CUDNN_STATUS_EXECUTION_FAILED;
+      *rstatus = state == hipSuccess         ? CUDNN_STATUS_SUCCESS
+                 : state == hipErrorNotReady ? CUDNN_STATUS_RUNTIME_IN_PROGRESS
+                                             : CUDNN_STATUS_EXECUTION_FAILED;
       return {};
     }
     case CUDNN_ERRQUERY_BLOCKING:
-      *rstatus = RB_AMD_RAW(hipStreamSynchronize, object->stream) == hipSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+      *rstatus = RB_AMD_RAW(hipStreamSynchronize, object->stream) == hipSuccess ? CUDNN_STATUS_SUCCESS
+                                                                                : CUDNN_STATUS_EXECUTION_FAILED;
       return {};
   }
   return bad_param("unknown-enum", "mode is %d", static_cast<int>(mode));

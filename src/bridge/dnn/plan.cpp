@@ -12,13 +12,18 @@ namespace {
 
 constexpr std::size_t kAlignment = 256;  ///< of the workspace's parts, as hipMalloc gives
 
-std::size_t align(std::size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
+std::size_t align(std::size_t bytes) {
+  return (bytes + kAlignment - 1) & ~(kAlignment - 1);
+}
 
 miopenDataType_t amd_type(cudnnDataType_t type) {
   switch (type) {
-    case CUDNN_DATA_HALF: return miopenHalf;
-    case CUDNN_DATA_BFLOAT16: return miopenBFloat16;
-    default: return miopenFloat;  // check_problem lets no other type pass
+    case CUDNN_DATA_HALF:
+      return miopenHalf;
+    case CUDNN_DATA_BFLOAT16:
+      return miopenBFloat16;
+    default:
+      return miopenFloat;  // check_problem lets no other type pass
   }
 }
 
@@ -48,7 +53,8 @@ int smallest_exact(const std::vector<Solution>& solutions) {
   for (const bool exact : {true, false}) {
     for (std::size_t i = 0; i < solutions.size(); ++i) {
       if (exact && is_transform(solutions[i].algorithm)) continue;
-      if (best < 0 || solutions[i].workspace < solutions[static_cast<std::size_t>(best)].workspace) best = static_cast<int>(i);
+      if (best < 0 || solutions[i].workspace < solutions[static_cast<std::size_t>(best)].workspace)
+        best = static_cast<int>(i);
     }
     if (best >= 0) return best;
   }
@@ -70,17 +76,22 @@ Status set_tensor(miopenTensorDescriptor_t* target, cudnnDataType_t type, const 
 
 int algorithm_count(Direction direction) {
   switch (direction) {
-    case Direction::forward: return CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
-    case Direction::backward_data: return CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
-    case Direction::backward_filter: return CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
+    case Direction::forward:
+      return CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
+    case Direction::backward_data:
+      return CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
+    case Direction::backward_filter:
+      return CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
   }
   return 0;
 }
 
 const char* algorithm_name(Direction direction, int algorithm) {
-  static const char* const forward[] = {"IMPLICIT_GEMM", "IMPLICIT_PRECOMP_GEMM", "GEMM", "DIRECT", "FFT", "FFT_TILING", "WINOGRAD", "WINOGRAD_NONFUSED"};
+  static const char* const forward[] = {"IMPLICIT_GEMM", "IMPLICIT_PRECOMP_GEMM", "GEMM", "DIRECT", "FFT", "FFT_TILING",
+                                        "WINOGRAD",      "WINOGRAD_NONFUSED"};
   static const char* const data[] = {"ALGO_0", "ALGO_1", "FFT", "FFT_TILING", "WINOGRAD", "WINOGRAD_NONFUSED"};
-  static const char* const filter[] = {"ALGO_0", "ALGO_1", "FFT", "ALGO_3", "WINOGRAD", "WINOGRAD_NONFUSED", "FFT_TILING"};
+  static const char* const filter[] = {"ALGO_0",    "ALGO_1", "FFT", "ALGO_3", "WINOGRAD", "WINOGRAD_NONFUSED",
+                                       "FFT_TILING"};
   if (algorithm < 0 || algorithm >= algorithm_count(direction)) return "unknown";
   return (direction == Direction::forward ? forward : direction == Direction::backward_data ? data : filter)[algorithm];
 }
@@ -128,7 +139,8 @@ std::array<int, kMaxAlgorithms> bind_algorithms(Direction direction, const std::
 }
 
 bool is_trusted(const Problem& problem, const Solution& solution) {
-  return !(problem.groups > 1 && problem.type != CUDNN_DATA_FLOAT && solution.algorithm == miopenConvolutionAlgoWinograd);
+  return !(problem.groups > 1 && problem.type != CUDNN_DATA_FLOAT &&
+           solution.algorithm == miopenConvolutionAlgoWinograd);
 }
 
 void Plan::choose_layout() {
@@ -156,11 +168,13 @@ Status Plan::make_descriptors() {
   RB_TRY(set_tensor(&y_, problem_.type, amd_y_));
   RB_TRY(RB_MIOPEN(miopenCreateConvolutionDescriptor, &conv_));
   // MIOpen's plain mode is cross-correlation (facts of AMD's ABI, section 2.1); groups are a number beside it.
-  RB_TRY(RB_MIOPEN(miopenInitConvolutionNdDescriptor, conv_, 2, problem_.pad.data(), problem_.stride.data(), problem_.dilation.data(), miopenConvolution));
+  RB_TRY(RB_MIOPEN(miopenInitConvolutionNdDescriptor, conv_, 2, problem_.pad.data(), problem_.stride.data(),
+                   problem_.dilation.data(), miopenConvolution));
   RB_TRY(RB_MIOPEN(miopenSetConvolutionGroupCount, conv_, problem_.groups));
   // Programs are told which results repeat bit by bit, so only such solutions are asked for. A library without the
   // attribute leaves the answer at "not deterministic".
-  deterministic_ = RB_AMD_RAW(miopenSetConvolutionAttribute, conv_, MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC, 1) == miopenStatusSuccess;
+  deterministic_ = RB_AMD_RAW(miopenSetConvolutionAttribute, conv_, MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC, 1) ==
+                   miopenStatusSuccess;
   return {};
 }
 
@@ -168,9 +182,15 @@ Status Plan::ask_solutions(DnnHandle& handle) {
   std::size_t count = 0;
   miopenStatus_t asked = miopenStatusUnknownError;
   switch (problem_.direction) {
-    case Direction::forward: asked = RB_AMD_RAW(miopenConvolutionForwardGetSolutionCount, handle.miopen, w_, x_, conv_, y_, &count); break;
-    case Direction::backward_data: asked = RB_AMD_RAW(miopenConvolutionBackwardDataGetSolutionCount, handle.miopen, y_, w_, conv_, x_, &count); break;
-    case Direction::backward_filter: asked = RB_AMD_RAW(miopenConvolutionBackwardWeightsGetSolutionCount, handle.miopen, y_, x_, conv_, w_, &count); break;
+    case Direction::forward:
+      asked = RB_AMD_RAW(miopenConvolutionForwardGetSolutionCount, handle.miopen, w_, x_, conv_, y_, &count);
+      break;
+    case Direction::backward_data:
+      asked = RB_AMD_RAW(miopenConvolutionBackwardDataGetSolutionCount, handle.miopen, y_, w_, conv_, x_, &count);
+      break;
+    case Direction::backward_filter:
+      asked = RB_AMD_RAW(miopenConvolutionBackwardWeightsGetSolutionCount, handle.miopen, y_, x_, conv_, w_, &count);
+      break;
   }
   if (asked == miopenStatusNotImplemented || asked == miopenStatusUnsupportedOp) return {};
   RB_TRY(bridge::miopen_status(asked, "miopenConvolution*GetSolutionCount"));
@@ -178,12 +198,17 @@ Status Plan::ask_solutions(DnnHandle& handle) {
   std::vector<miopenConvSolution_t> found(count);
   std::size_t given = 0;
   switch (problem_.direction) {
-    case Direction::forward: asked = RB_AMD_RAW(miopenConvolutionForwardGetSolution, handle.miopen, w_, x_, conv_, y_, count, &given, found.data()); break;
+    case Direction::forward:
+      asked = RB_AMD_RAW(miopenConvolutionForwardGetSolution, handle.miopen, w_, x_, conv_, y_, count, &given,
+                         found.data());
+      break;
     case Direction::backward_data:
-      asked = RB_AMD_RAW(miopenConvolutionBackwardDataGetSolution, handle.miopen, y_, w_, conv_, x_, count, &given, found.data());
+      asked = RB_AMD_RAW(miopenConvolutionBackwardDataGetSolution, handle.miopen, y_, w_, conv_, x_, count, &given,
+                         found.data());
       break;
     case Direction::backward_filter:
-      asked = RB_AMD_RAW(miopenConvolutionBackwardWeightsGetSolution, handle.miopen, y_, x_, conv_, w_, count, &given, found.data());
+      asked = RB_AMD_RAW(miopenConvolutionBackwardWeightsGetSolution, handle.miopen, y_, x_, conv_, w_, count, &given,
+                         found.data());
       break;
   }
   RB_TRY(bridge::miopen_status(asked, "miopenConvolution*GetSolution"));
@@ -195,26 +220,31 @@ Status Plan::ask_solutions(DnnHandle& handle) {
     std::size_t needed = 0;
     switch (problem_.direction) {
       case Direction::forward:
-        sized = RB_AMD_RAW(miopenConvolutionForwardGetSolutionWorkspaceSize, handle.miopen, w_, x_, conv_, y_, solution.id, &needed);
+        sized = RB_AMD_RAW(miopenConvolutionForwardGetSolutionWorkspaceSize, handle.miopen, w_, x_, conv_, y_,
+                           solution.id, &needed);
         break;
       case Direction::backward_data:
-        sized = RB_AMD_RAW(miopenConvolutionBackwardDataGetSolutionWorkspaceSize, handle.miopen, y_, w_, conv_, x_, solution.id, &needed);
+        sized = RB_AMD_RAW(miopenConvolutionBackwardDataGetSolutionWorkspaceSize, handle.miopen, y_, w_, conv_, x_,
+                           solution.id, &needed);
         break;
       case Direction::backward_filter:
-        sized = RB_AMD_RAW(miopenConvolutionBackwardWeightsGetSolutionWorkspaceSize, handle.miopen, y_, x_, conv_, w_, solution.id, &needed);
+        sized = RB_AMD_RAW(miopenConvolutionBackwardWeightsGetSolutionWorkspaceSize, handle.miopen, y_, x_, conv_, w_,
+                           solution.id, &needed);
         break;
     }
     if (sized != miopenStatusSuccess) continue;  // not applicable after all
     solution.workspace = needed;
     solutions_.push_back(solution);
   }
-  std::stable_sort(solutions_.begin(), solutions_.end(), [](const Solution& a, const Solution& b) { return a.time < b.time; });
+  std::stable_sort(solutions_.begin(), solutions_.end(),
+                   [](const Solution& a, const Solution& b) { return a.time < b.time; });
   return {};
 }
 
 Result<std::shared_ptr<const Plan>> Plan::build(DnnHandle& handle, const Problem& problem) {
   std::shared_ptr<Plan> plan(new Plan);
   plan->problem_ = problem;
+  plan->key_ = problem.hash();
   plan->bound_.fill(-1);
   plan->choose_layout();
   RB_TRY(plan->make_descriptors());
@@ -235,7 +265,9 @@ bool Plan::copies_output() const {
 }
 
 const Tensor4& Plan::amd_output() const {
-  return problem_.direction == Direction::forward ? amd_y_ : problem_.direction == Direction::backward_data ? amd_x_ : amd_w_;
+  return problem_.direction == Direction::forward         ? amd_y_
+         : problem_.direction == Direction::backward_data ? amd_x_
+                                                          : amd_w_;
 }
 
 std::size_t Plan::scaling_bytes() const {
@@ -263,22 +295,29 @@ WorkspaceParts Plan::parts(int solution, bool scaled) const {
 Status Plan::compile(DnnHandle& handle, int solution) const {
   const std::uint64_t id = solutions_[static_cast<std::size_t>(solution)].id;
   switch (problem_.direction) {
-    case Direction::forward: return RB_MIOPEN(miopenConvolutionForwardCompileSolution, handle.miopen, w_, x_, conv_, y_, id);
-    case Direction::backward_data: return RB_MIOPEN(miopenConvolutionBackwardDataCompileSolution, handle.miopen, y_, w_, conv_, x_, id);
-    case Direction::backward_filter: return RB_MIOPEN(miopenConvolutionBackwardWeightsCompileSolution, handle.miopen, y_, x_, conv_, w_, id);
+    case Direction::forward:
+      return RB_MIOPEN(miopenConvolutionForwardCompileSolution, handle.miopen, w_, x_, conv_, y_, id);
+    case Direction::backward_data:
+      return RB_MIOPEN(miopenConvolutionBackwardDataCompileSolution, handle.miopen, y_, w_, conv_, x_, id);
+    case Direction::backward_filter:
+      return RB_MIOPEN(miopenConvolutionBackwardWeightsCompileSolution, handle.miopen, y_, x_, conv_, w_, id);
   }
   return {};
 }
 
 Status Plan::launch(DnnHandle& handle, int solution, void* x, void* w, void* y, void* workspace) const {
   const Solution& chosen = solutions_[static_cast<std::size_t>(solution)];
+  if (chosen.workspace == 0) workspace = nullptr;  // the program's pointer was not looked at then
   switch (problem_.direction) {
     case Direction::forward:
-      return RB_MIOPEN(miopenConvolutionForwardImmediate, handle.miopen, w_, w, x_, x, conv_, y_, y, workspace, chosen.workspace, chosen.id);
+      return RB_MIOPEN(miopenConvolutionForwardImmediate, handle.miopen, w_, w, x_, x, conv_, y_, y, workspace,
+                       chosen.workspace, chosen.id);
     case Direction::backward_data:
-      return RB_MIOPEN(miopenConvolutionBackwardDataImmediate, handle.miopen, y_, y, w_, w, conv_, x_, x, workspace, chosen.workspace, chosen.id);
+      return RB_MIOPEN(miopenConvolutionBackwardDataImmediate, handle.miopen, y_, y, w_, w, conv_, x_, x, workspace,
+                       chosen.workspace, chosen.id);
     case Direction::backward_filter:
-      return RB_MIOPEN(miopenConvolutionBackwardWeightsImmediate, handle.miopen, y_, y, x_, x, conv_, w_, w, workspace, chosen.workspace, chosen.id);
+      return RB_MIOPEN(miopenConvolutionBackwardWeightsImmediate, handle.miopen, y_, y, x_, x, conv_, w_, w, workspace,
+                       chosen.workspace, chosen.id);
   }
   return {};
 }

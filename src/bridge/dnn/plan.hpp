@@ -60,8 +60,14 @@ class Plan {
   /// Fastest first.
   const std::vector<Solution>& solutions() const { return solutions_; }
   /// Index of the solution that an algorithm stands for, -1 if none.
-  int solution_of(int algorithm) const { return algorithm >= 0 && algorithm < kMaxAlgorithms ? bound_[static_cast<std::size_t>(algorithm)] : -1; }
+  int solution_of(int algorithm) const {
+    return algorithm >= 0 && algorithm < kMaxAlgorithms ? bound_[static_cast<std::size_t>(algorithm)] : -1;
+  }
   bool deterministic() const { return deterministic_; }
+  /// Names (problem, solution, way) for the counting of checked uses; the same after a plan was made anew.
+  std::uint64_t use_key(int solution, bool scaled) const {
+    return ((key_ ^ solutions_[static_cast<std::size_t>(solution)].id) * 4 + (scaled ? 2 : 0)) | 1;
+  }
 
   WorkspaceParts parts(int solution, bool scaled) const;
   std::size_t workspace_bytes(int solution, bool scaled) const { return parts(solution, scaled).total; }
@@ -96,10 +102,11 @@ class Plan {
   Status ask_solutions(DnnHandle& handle);
 
   Problem problem_;
+  std::uint64_t key_ = 0;  ///< the problem's hash
   Tensor4 amd_x_, amd_w_, amd_y_;
   bool nhwc_ = false;
   bool deterministic_ = false;
-  std::array<bool, 3> copies_{};        ///< x, w, y go through a packed copy
+  std::array<bool, 3> copies_{};  ///< x, w, y go through a packed copy
   std::array<std::size_t, 3> bytes_{};
   std::array<std::size_t, 3> packed_{};  ///< bytes of the packed tensors
   std::vector<Solution> solutions_;

@@ -55,12 +55,13 @@ struct Problem {
 
 /// 1 + (in + 2 pad - ((filter - 1) dilation + 1)) / stride (cuDNN API reference,
 /// cudnnGetConvolution2dForwardOutputDim); 0 or less when the filter does not fit.
-std::int64_t output_length(std::int64_t in, std::int64_t filter, std::int64_t pad, std::int64_t stride, std::int64_t dilation);
+std::int64_t output_length(std::int64_t in, std::int64_t filter, std::int64_t pad, std::int64_t stride,
+                           std::int64_t dilation);
 
 /// From the descriptors of the classic API. Faults: bad_param when a descriptor is unset or they do not fit each other,
 /// not_supported for types and ranks that are refused, with the reason.
-Result<Problem> make_problem(Direction direction, const TensorDescriptor& x, const FilterDescriptor& w, const ConvolutionDescriptor& conv,
-                             const TensorDescriptor& y, int device);
+Result<Problem> make_problem(Direction direction, const TensorDescriptor& x, const FilterDescriptor& w,
+                             const ConvolutionDescriptor& conv, const TensorDescriptor& y, int device);
 
 /// What a problem must keep to whichever API it came from: fitting sizes (bad_param), and strides that can be carried
 /// out (not_supported).

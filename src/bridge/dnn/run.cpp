@@ -3,24 +3,34 @@
 #include "bridge/dnn/run.hpp"
 
 #include "bridge/amd.hpp"
+#include "bridge/dnn/check.hpp"
 #include "bridge/dnn/strided_copy.hpp"
 #include "bridge/memory_map.hpp"
 
 namespace rb::dnn {
+
+namespace checks = bridge::checks;
 namespace {
 
 /// Elements of one scaling product: byte offsets stay below 2^31 (rocm-libraries pull request 12145).
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 28;
 constexpr std::size_t kWorkspaceAlignment = 16;
 
-std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
-void* at(void* base, std::size_t offset) { return static_cast<char*>(base) + offset; }
+std::uint64_t word(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+void* at(void* base, std::size_t offset) {
+  return static_cast<char*>(base) + offset;
+}
 
 rocblas_datatype blas_type(cudnnDataType_t type) {
   switch (type) {
-    case CUDNN_DATA_HALF: return rocblas_datatype_f16_r;
-    case CUDNN_DATA_BFLOAT16: return rocblas_datatype_bf16_r;
-    default: return rocblas_datatype_f32_r;
+    case CUDNN_DATA_HALF:
+      return rocblas_datatype_f16_r;
+    case CUDNN_DATA_BFLOAT16:
+      return rocblas_datatype_bf16_r;
+    default:
+      return rocblas_datatype_f32_r;
   }
 }
 
@@ -33,7 +43,8 @@ Status write_one(cudnnDataType_t type, void* target, hipStream_t stream) {
 
 /// y = alpha x + beta y over `count` packed elements: a matrix of one column times a 1 x 1 matrix that holds 1, which
 /// rocBLAS computes in fp32 and rounds once for every type.
-Status scale(DnnHandle& handle, cudnnDataType_t type, std::int64_t count, float alpha, void* x, void* one, float beta, void* y) {
+Status scale(DnnHandle& handle, cudnnDataType_t type, std::int64_t count, float alpha, void* x, void* one, float beta,
+             void* y) {
   RB_ASSIGN(const rocblas_handle blas, blas_of(handle));
   RB_TRY(write_one(type, one, handle.stream));
   const rocblas_datatype element = blas_type(type);
@@ -41,16 +52,18 @@ Status scale(DnnHandle& handle, cudnnDataType_t type, std::int64_t count, float 
   for (std::int64_t done = 0; done < count; done += kMaxRows) {
     const rocblas_int rows = static_cast<rocblas_int>(count - done < kMaxRows ? count - done : kMaxRows);
     const std::size_t offset = static_cast<std::size_t>(done) * bytes;
-    RB_TRY(RB_ROCBLAS(rocblas_gemm_ex, blas, rocblas_operation_none, rocblas_operation_none, rows, 1, 1, &alpha, at(x, offset), element, rows, one,
-                      element, 1, &beta, at(y, offset), element, rows, at(y, offset), element, rows, rocblas_datatype_f32_r, rocblas_gemm_algo_standard, 0,
-                      0u));
+    RB_TRY(RB_ROCBLAS(rocblas_gemm_ex, blas, rocblas_operation_none, rocblas_operation_none, rows, 1, 1, &alpha,
+                      at(x, offset), element, rows, one, element, 1, &beta, at(y, offset), element, rows, at(y, offset),
+                      element, rows, rocblas_datatype_f32_r, rocblas_gemm_algo_standard, 0, 0u));
   }
   return {};
 }
 
 Status check_buffer(const void* address, std::size_t bytes, std::size_t element, const char* name) {
   RB_TRY(bridge::check_device_buffer(address, bytes, name));
-  if (word(address) % element != 0) return bad_param("buffer-misaligned", "%s is %p, which is not a multiple of its element's %zu bytes", name, address, element);
+  if (word(address) % element != 0)
+    return bad_param("buffer-misaligned", "%s is %p, which is not a multiple of its element's %zu bytes", name, address,
+                     element);
   return {};
 }
 
@@ -59,7 +72,8 @@ bool ranges_overlap(const void* a, std::size_t a_bytes, const void* b, std::size
 }
 
 [[gnu::noinline]] Fault overlap_fault(const char* a, const void* a_address, const char* b, const void* b_address) {
-  return bad_param("operand-overlap", "%s (%p) and %s (%p) share memory; the call would read what it has overwritten", a, a_address, b, b_address);
+  return bad_param("operand-overlap", "%s (%p) and %s (%p) share memory; the call would read what it has overwritten",
+                   a, a_address, b, b_address);
 }
 
 /// The tensors of one call by role.
@@ -92,7 +106,8 @@ Roles roles_of(const Plan& plan, const Operands& operands) {
 
 }  // namespace
 
-bool provably_disjoint(const void* a, const Tensor4& a_shape, const void* b, const Tensor4& b_shape, std::size_t element) {
+bool provably_disjoint(const void* a, const Tensor4& a_shape, const void* b, const Tensor4& b_shape,
+                       std::size_t element) {
   const std::int64_t bytes = static_cast<std::int64_t>(element);
   const std::int64_t a_extent = a_shape.extent() * bytes;
   const std::int64_t b_extent = b_shape.extent() * bytes;
@@ -102,7 +117,8 @@ bool provably_disjoint(const void* a, const Tensor4& a_shape, const void* b, con
   const auto rest = [&](const Tensor4& shape, std::int64_t period) {
     std::int64_t extent = bytes;
     for (std::size_t i = 0; i < 4; ++i)
-      if (shape.dims[i] > 1 && shape.strides[i] * bytes % period != 0) extent += (shape.dims[i] - 1) * shape.strides[i] * bytes;
+      if (shape.dims[i] > 1 && shape.strides[i] * bytes % period != 0)
+        extent += (shape.dims[i] - 1) * shape.strides[i] * bytes;
     return extent;
   };
   for (const std::int64_t stride : a_shape.strides) {
@@ -123,9 +139,11 @@ Status check_operands(const Plan& plan, const Operands& operands) {
   for (int i = 0; i < 3; ++i) RB_TRY(check_buffer(roles.address[i], roles.bytes[i], element, roles.name[i]));
   for (int i = 0; i < 3; ++i) {
     if (i == roles.output) continue;
-    if (!ranges_overlap(roles.address[i], roles.bytes[i], roles.address[roles.output], roles.bytes[roles.output])) [[likely]]
+    if (!ranges_overlap(roles.address[i], roles.bytes[i], roles.address[roles.output], roles.bytes[roles.output]))
+        [[likely]]
       continue;
-    if (!provably_disjoint(roles.address[i], *roles.shape[i], roles.address[roles.output], *roles.shape[roles.output], element))
+    if (!provably_disjoint(roles.address[i], *roles.shape[i], roles.address[roles.output], *roles.shape[roles.output],
+                           element))
       return overlap_fault(roles.name[roles.output], roles.address[roles.output], roles.name[i], roles.address[i]);
   }
   return {};
@@ -135,15 +153,16 @@ Status check_contracts(const Plan& plan, int solution, const Operands& operands,
   RB_TRY(check_operands(plan, operands));
   const std::size_t needed = plan.workspace_bytes(solution, false);
   if (workspace.bytes < needed) [[unlikely]] {
-    Fault fault = bad_param("workspace-short", "the workspace has %zu bytes; this algorithm needs %zu for %s", workspace.bytes, needed,
-                            plan.problem().describe().c_str());
+    Fault fault = bad_param("workspace-short", "the workspace has %zu bytes; this algorithm needs %zu for %s",
+                            workspace.bytes, needed, plan.problem().describe().c_str());
     fault.code = Errc::insufficient_workspace;
     return fault;
   }
   if (needed == 0) return {};
   RB_TRY(bridge::check_device_buffer(workspace.address, needed, "workSpace"));
   if (word(workspace.address) % kWorkspaceAlignment != 0) [[unlikely]]
-    return bad_param("buffer-misaligned", "workSpace is %p, which is not a multiple of %zu bytes", workspace.address, kWorkspaceAlignment);
+    return bad_param("buffer-misaligned", "workSpace is %p, which is not a multiple of %zu bytes", workspace.address,
+                     kWorkspaceAlignment);
   const Roles roles = roles_of(plan, operands);
   for (int i = 0; i < 3; ++i)
     if (ranges_overlap(workspace.address, needed, roles.address[i], roles.bytes[i])) [[unlikely]]
@@ -164,7 +183,8 @@ bool workspace_is_free(const Plan& plan, const Operands& operands, const Workspa
 }
 
 /// The way with copies, a flipped filter, or alpha and beta.
-Status run_composed(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace, float alpha, float beta) {
+Status run_composed(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands,
+                    const Workspace& workspace, float alpha, float beta) {
   const Problem& problem = plan.problem();
   const std::size_t element = problem.element();
   const bool scaled = alpha != 1.0f || beta != 0.0f;
@@ -224,7 +244,8 @@ Status run_composed(DnnHandle& handle, const Plan& plan, int solution, const Ope
 
 }  // namespace
 
-Status run(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace, float alpha, float beta) {
+Status run(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace,
+           float alpha, float beta) {
   if (!stream_is_usable(handle.stream)) [[unlikely]]
     return bad_param("stream-not-live", "the stream that the handle was set to was destroyed");
   DeviceScope device;
@@ -236,8 +257,11 @@ Status run(DnnHandle& handle, const Plan& plan, int solution, const Operands& op
 }
 
 // The one place where computing AMD calls of the convolutions meet the checks of src/integrity.
-Status execute(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace, float alpha, float beta) {
+Status execute(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace,
+               float alpha, float beta) {
   RB_TRY(check_contracts(plan, solution, operands, workspace));
+  if (checks::wanted(plan.use_key(solution, alpha != 1.0f || beta != 0.0f))) [[unlikely]]
+    return run_checked(handle, plan, solution, operands, workspace, alpha, beta);
   return run(handle, plan, solution, operands, workspace, alpha, beta);
 }
 

@@ -27,22 +27,25 @@ struct Workspace {
 /// The part of the contracts that does not depend on the solution: the three tensors.
 Status check_operands(const Plan& plan, const Operands& operands);
 
-/// Level 0 of the checks: every buffer inside live device memory with enough bytes behind it and aligned to its element,
-/// the output apart from everything else, the workspace as large as the plan's. Reads no memory. Faults: bad_param with
-/// the reason.
+/// Level 0 of the checks: every buffer inside live device memory with enough bytes behind it and aligned to its
+/// element, the output apart from everything else, the workspace as large as the plan's. Reads no memory. Faults:
+/// bad_param with the reason.
 Status check_contracts(const Plan& plan, int solution, const Operands& operands, const Workspace& workspace);
 
 /// The whole way of a call: contracts, then the convolution under the checks of src/integrity. Both APIs and all three
 /// directions come through here.
-Status execute(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace, float alpha, float beta);
+Status execute(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace,
+               float alpha, float beta);
 
-/// output = alpha * convolution + beta * output on the handle's stream; asynchronous. With beta 0 the output is not read.
-/// `check_contracts` has passed. The workspace may be larger than the plan's; when alpha or beta need room that it has
-/// not, the handle's own scratch is taken.
-Status run(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace, float alpha, float beta);
+/// output = alpha * convolution + beta * output on the handle's stream; asynchronous. With beta 0 the output is not
+/// read. `check_contracts` has passed. The workspace may be larger than the plan's; when alpha or beta need room that
+/// it has not, the handle's own scratch is taken.
+Status run(DnnHandle& handle, const Plan& plan, int solution, const Operands& operands, const Workspace& workspace,
+           float alpha, float beta);
 
 /// Whether no element of one tensor shares a byte with one of the other, decided from strides alone: bounding ranges,
 /// and for interleaved ones (channel slices of one buffer) the residues by a common stride.
-bool provably_disjoint(const void* a, const Tensor4& a_shape, const void* b, const Tensor4& b_shape, std::size_t element);
+bool provably_disjoint(const void* a, const Tensor4& a_shape, const void* b, const Tensor4& b_shape,
+                       std::size_t element);
 
 }  // namespace rb::dnn

@@ -54,7 +54,8 @@ std::vector<CopyStep> plan_copy(const Tensor4& from, const Tensor4& to, std::siz
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t from_pitch = axes[i].from * bytes;
     const std::int64_t to_pitch = axes[i].to * bytes;
-    if (axes[i].flip || from_pitch < width || to_pitch < width || from_pitch > kMaxPitch || to_pitch > kMaxPitch) continue;
+    if (axes[i].flip || from_pitch < width || to_pitch < width || from_pitch > kMaxPitch || to_pitch > kMaxPitch)
+      continue;
     if (rows == axes.size() || axes[i].length > axes[rows].length) rows = i;
   }
   if (rows < axes.size()) {
@@ -81,14 +82,16 @@ std::vector<CopyStep> plan_copy(const Tensor4& from, const Tensor4& to, std::siz
   return steps;
 }
 
-Status copy_strided(const Tensor4& from, const void* source, const Tensor4& to, void* target, std::size_t element, bool flip, hipStream_t stream) {
+Status copy_strided(const Tensor4& from, const void* source, const Tensor4& to, void* target, std::size_t element,
+                    bool flip, hipStream_t stream) {
   for (const CopyStep& step : plan_copy(from, to, element, flip)) {
     const void* read = static_cast<const char*>(source) + step.from;
     void* write = static_cast<char*>(target) + step.to;
     if (step.rows == 1)
       RB_TRY(RB_HIP(hipMemcpyAsync, write, read, step.width, hipMemcpyDeviceToDevice, stream));
     else
-      RB_TRY(RB_HIP(hipMemcpy2DAsync, write, step.to_pitch, read, step.from_pitch, step.width, step.rows, hipMemcpyDeviceToDevice, stream));
+      RB_TRY(RB_HIP(hipMemcpy2DAsync, write, step.to_pitch, read, step.from_pitch, step.width, step.rows,
+                    hipMemcpyDeviceToDevice, stream));
   }
   return {};
 }

@@ -25,6 +25,7 @@ struct CopyStep {
 std::vector<CopyStep> plan_copy(const Tensor4& from, const Tensor4& to, std::size_t element, bool flip);
 
 /// Enqueues the copies on the stream.
-Status copy_strided(const Tensor4& from, const void* source, const Tensor4& to, void* target, std::size_t element, bool flip, hipStream_t stream);
+Status copy_strided(const Tensor4& from, const void* source, const Tensor4& to, void* target, std::size_t element,
+                    bool flip, hipStream_t stream);
 
 }  // namespace rb::dnn

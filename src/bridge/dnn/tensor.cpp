@@ -7,24 +7,27 @@ namespace rb::dnn {
 namespace {
 
 /// Formats and types that go together (cuDNN API reference, cudnnTensorFormat_t).
-Status check_format(const char* entry, cudnnTensorFormat_t format, cudnnDataType_t type) {
-  if (element_bytes(type) == 0) return bad_param("unknown-enum", "%s: data type %d is not one of cudnnDataType_t", entry, static_cast<int>(type));
+Status check_format(cudnnTensorFormat_t format, cudnnDataType_t type) {
+  if (element_bytes(type) == 0)
+    return bad_param("unknown-enum", "data type %d is not one of cudnnDataType_t", static_cast<int>(type));
   const bool vector_type = type == CUDNN_DATA_INT8x4 || type == CUDNN_DATA_UINT8x4 || type == CUDNN_DATA_INT8x32;
   switch (format) {
     case CUDNN_TENSOR_NCHW:
     case CUDNN_TENSOR_NHWC:
-      if (vector_type)
-        return bad_param("vector-layout", "%s: type %s needs the format NCHW_VECT_C", entry, type_name(type));
+      if (vector_type) return bad_param("vector-layout", "type %s needs the format NCHW_VECT_C", type_name(type));
       return {};
     case CUDNN_TENSOR_NCHW_VECT_C:
-      if (!vector_type) return bad_param("vector-layout", "%s: the format NCHW_VECT_C needs a vector type, not %s", entry, type_name(type));
-      return not_supported("vector-layout", "%s: vectorised layouts (%s) have no counterpart in AMD's library", entry, type_name(type));
+      if (!vector_type)
+        return bad_param("vector-layout", "the format NCHW_VECT_C needs a vector type, not %s", type_name(type));
+      return not_supported("vector-layout", "vectorised layouts (%s) have no counterpart in AMD's library",
+                           type_name(type));
   }
-  return bad_param("unknown-enum", "%s: format %d is not one of cudnnTensorFormat_t", entry, static_cast<int>(format));
+  return bad_param("unknown-enum", "format %d is not one of cudnnTensorFormat_t", static_cast<int>(format));
 }
 
-Status check_type(const char* entry, cudnnDataType_t type) {
-  if (element_bytes(type) == 0) return bad_param("unknown-enum", "%s: data type %d is not one of cudnnDataType_t", entry, static_cast<int>(type));
+Status check_type(cudnnDataType_t type) {
+  if (element_bytes(type) == 0)
+    return bad_param("unknown-enum", "data type %d is not one of cudnnDataType_t", static_cast<int>(type));
   return {};
 }
 
@@ -56,52 +59,57 @@ Status destroy_tensor_descriptor(cudnnTensorDescriptor_t tensorDesc) {
   return tensors().destroy(tensorDesc, "tensorDesc");
 }
 
-Status set_tensor4d_descriptor(cudnnTensorDescriptor_t tensorDesc, cudnnTensorFormat_t format, cudnnDataType_t dataType, int n, int c, int h, int w) {
+Status set_tensor4d_descriptor(cudnnTensorDescriptor_t tensorDesc, cudnnTensorFormat_t format, cudnnDataType_t dataType,
+                               int n, int c, int h, int w) {
   RB_ASSIGN(TensorDescriptor * tensor, tensors().get(tensorDesc, "tensorDesc"));
   const int dims[4] = {n, c, h, w};
-  RB_TRY(check_format("cudnnSetTensor4dDescriptor", format, dataType));
-  RB_TRY(check_dims("cudnnSetTensor4dDescriptor", 4, dims));
+  RB_TRY(check_format(format, dataType));
+  RB_TRY(check_dims(4, dims));
   int strides[4];
   packed_strides(format, 4, dims, strides);
   store(*tensor, dataType, 4, dims, strides);
   return {};
 }
 
-Status set_tensor4d_descriptor_ex(cudnnTensorDescriptor_t tensorDesc, cudnnDataType_t dataType, int n, int c, int h, int w, int nStride, int cStride,
-                                  int hStride, int wStride) {
+Status set_tensor4d_descriptor_ex(cudnnTensorDescriptor_t tensorDesc, cudnnDataType_t dataType, int n, int c, int h,
+                                  int w, int nStride, int cStride, int hStride, int wStride) {
   RB_ASSIGN(TensorDescriptor * tensor, tensors().get(tensorDesc, "tensorDesc"));
   const int dims[4] = {n, c, h, w};
   const int strides[4] = {nStride, cStride, hStride, wStride};
-  RB_TRY(check_type("cudnnSetTensor4dDescriptorEx", dataType));
-  RB_TRY(check_dims("cudnnSetTensor4dDescriptorEx", 4, dims));
+  RB_TRY(check_type(dataType));
+  RB_TRY(check_dims(4, dims));
   store(*tensor, dataType, 4, dims, strides);
   return {};
 }
 
-Status set_tensor_nd_descriptor(cudnnTensorDescriptor_t tensorDesc, cudnnDataType_t dataType, int nbDims, const int* dimA, const int* strideA) {
+Status set_tensor_nd_descriptor(cudnnTensorDescriptor_t tensorDesc, cudnnDataType_t dataType, int nbDims,
+                                const int* dimA, const int* strideA) {
   RB_ASSIGN(TensorDescriptor * tensor, tensors().get(tensorDesc, "tensorDesc"));
-  if (dimA == nullptr || strideA == nullptr) return bad_param("null-pointer", "cudnnSetTensorNdDescriptor: %s is null", dimA == nullptr ? "dimA" : "strideA");
-  RB_TRY(check_type("cudnnSetTensorNdDescriptor", dataType));
-  RB_TRY(check_dims("cudnnSetTensorNdDescriptor", nbDims, dimA));
+  if (dimA == nullptr || strideA == nullptr)
+    return bad_param("null-pointer", "%s is null", dimA == nullptr ? "dimA" : "strideA");
+  RB_TRY(check_type(dataType));
+  RB_TRY(check_dims(nbDims, dimA));
   store(*tensor, dataType, nbDims, dimA, strideA);
   return {};
 }
 
-Status set_tensor_nd_descriptor_ex(cudnnTensorDescriptor_t tensorDesc, cudnnTensorFormat_t format, cudnnDataType_t dataType, int nbDims, const int* dimA) {
+Status set_tensor_nd_descriptor_ex(cudnnTensorDescriptor_t tensorDesc, cudnnTensorFormat_t format,
+                                   cudnnDataType_t dataType, int nbDims, const int* dimA) {
   RB_ASSIGN(TensorDescriptor * tensor, tensors().get(tensorDesc, "tensorDesc"));
-  if (dimA == nullptr) return bad_param("null-pointer", "cudnnSetTensorNdDescriptorEx: dimA is null");
-  RB_TRY(check_format("cudnnSetTensorNdDescriptorEx", format, dataType));
-  RB_TRY(check_dims("cudnnSetTensorNdDescriptorEx", nbDims, dimA));
+  if (dimA == nullptr) return bad_param("null-pointer", "dimA is null");
+  RB_TRY(check_format(format, dataType));
+  RB_TRY(check_dims(nbDims, dimA));
   int strides[kMaxDims];
   packed_strides(format, nbDims, dimA, strides);
   store(*tensor, dataType, nbDims, dimA, strides);
   return {};
 }
 
-Status get_tensor4d_descriptor(const cudnnTensorDescriptor_t tensorDesc, cudnnDataType_t* dataType, int* n, int* c, int* h, int* w, int* nStride,
-                               int* cStride, int* hStride, int* wStride) {
+Status get_tensor4d_descriptor(const cudnnTensorDescriptor_t tensorDesc, cudnnDataType_t* dataType, int* n, int* c,
+                               int* h, int* w, int* nStride, int* cStride, int* hStride, int* wStride) {
   RB_ASSIGN(const TensorDescriptor* tensor, tensors().get(tensorDesc, "tensorDesc"));
-  if (tensor->rank != 4) return bad_param("bad-dimension", "tensorDesc has %d dimensions; cudnnGetTensor4dDescriptor reads 4", tensor->rank);
+  if (tensor->rank != 4)
+    return bad_param("bad-dimension", "tensorDesc has %d dimensions; cudnnGetTensor4dDescriptor reads 4", tensor->rank);
   put(dataType, tensor->type);
   int* const dims[4] = {n, c, h, w};
   int* const strides[4] = {nStride, cStride, hStride, wStride};
@@ -112,8 +120,8 @@ Status get_tensor4d_descriptor(const cudnnTensorDescriptor_t tensorDesc, cudnnDa
   return {};
 }
 
-Status get_tensor_nd_descriptor(const cudnnTensorDescriptor_t tensorDesc, int nbDimsRequested, cudnnDataType_t* dataType, int* nbDims, int* dimA,
-                                int* strideA) {
+Status get_tensor_nd_descriptor(const cudnnTensorDescriptor_t tensorDesc, int nbDimsRequested,
+                                cudnnDataType_t* dataType, int* nbDims, int* dimA, int* strideA) {
   RB_ASSIGN(const TensorDescriptor* tensor, tensors().get(tensorDesc, "tensorDesc"));
   if (nbDimsRequested < 0) return bad_param("bad-dimension", "nbDimsRequested is %d", nbDimsRequested);
   put(dataType, tensor->type);

@@ -12,8 +12,8 @@
 
 namespace rb::dnn {
 
-/// A classic call by its handles and the stamps of their contents. Handles name type-stable memory, so their objects are
-/// read directly: a destroyed or changed one has another stamp.
+/// A classic call by its handles and the stamps of their contents. Handles name type-stable memory, so their objects
+/// are read directly: a destroyed or changed one has another stamp.
 struct RememberedCall {
   const void* handle = nullptr;
   const void* x = nullptr;
@@ -30,9 +30,11 @@ struct RememberedCall {
   std::array<std::uint64_t, 5> stamps{};  ///< handle, x, w, conv, y
   std::shared_ptr<const Plan> plan;
 
-  bool holds(const void* a_handle, const void* a_x, const void* a_w, const void* a_conv, const void* a_y, int a_key) const {
-    return handle_object != nullptr && handle == a_handle && x == a_x && w == a_w && conv == a_conv && y == a_y && key == a_key && handle_object->stamp.load() == stamps[0] &&
-           x_object->stamp.load() == stamps[1] && w_object->stamp.load() == stamps[2] && conv_object->stamp.load() == stamps[3] &&
+  bool holds(const void* a_handle, const void* a_x, const void* a_w, const void* a_conv, const void* a_y,
+             int a_key) const {
+    return handle_object != nullptr && handle == a_handle && x == a_x && w == a_w && conv == a_conv && y == a_y &&
+           key == a_key && handle_object->stamp.load() == stamps[0] && x_object->stamp.load() == stamps[1] &&
+           w_object->stamp.load() == stamps[2] && conv_object->stamp.load() == stamps[3] &&
            y_object->stamp.load() == stamps[4];
   }
 };
@@ -44,7 +46,8 @@ struct ThreadCache {
   std::shared_ptr<const Plan> plans[kPlans];  ///< by the problem's hash
 
   RememberedCall& call_for(const void* x, const void* w, const void* conv, const void* y, int key) {
-    const std::uint64_t mixed = bridge::handle_word(x) * 3 + bridge::handle_word(w) * 5 + bridge::handle_word(conv) * 7 + bridge::handle_word(y) * 11 +
+    const std::uint64_t mixed = bridge::handle_word(x) * 3 + bridge::handle_word(w) * 5 +
+                                bridge::handle_word(conv) * 7 + bridge::handle_word(y) * 11 +
                                 static_cast<std::uint64_t>(key) * 13;
     return calls[mixed % kCalls];
   }
@@ -55,6 +58,8 @@ extern thread_local constinit ThreadCache* t_cache __attribute__((tls_model("ini
 ThreadCache* take_cache();
 }  // namespace detail
 
-inline ThreadCache& thread_cache() { return detail::t_cache != nullptr ? *detail::t_cache : *detail::take_cache(); }
+inline ThreadCache& thread_cache() {
+  return detail::t_cache != nullptr ? *detail::t_cache : *detail::take_cache();
+}
 
 }  // namespace rb::dnn

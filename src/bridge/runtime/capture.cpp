@@ -9,14 +9,16 @@ namespace rb::runtime {
 
 using namespace bridge;
 
-Status stream_get_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus* captureStatus_out, unsigned long long* id_out) {
+Status stream_get_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus* captureStatus_out,
+                               unsigned long long* id_out) {
   RB_TRY(stream_is_capturing(stream, captureStatus_out));
   if (id_out != nullptr) *id_out = 0;
   return {};
 }
 
-Status stream_get_capture_info_v2(cudaStream_t stream, enum cudaStreamCaptureStatus* captureStatus_out, unsigned long long* id_out,
-                                  cudaGraph_t* graph_out, const cudaGraphNode_t** dependencies_out, size_t* numDependencies_out) {
+Status stream_get_capture_info_v2(cudaStream_t stream, enum cudaStreamCaptureStatus* captureStatus_out,
+                                  unsigned long long* id_out, cudaGraph_t* graph_out,
+                                  const cudaGraphNode_t** dependencies_out, size_t* numDependencies_out) {
   RB_TRY(stream_get_capture_info(stream, captureStatus_out, id_out));
   if (graph_out != nullptr) *graph_out = nullptr;
   if (dependencies_out != nullptr) *dependencies_out = nullptr;

@@ -15,17 +15,21 @@ using namespace bridge;
 
 namespace {
 
-Fault null_output(const char* what) { return fail(Errc::invalid_value, "null-output", "%s is null", what); }
+Fault null_output(const char* what) {
+  return fail(Errc::invalid_value, "null-output", "%s is null", what);
+}
 
 /// Values of cudaDeviceScheduleAuto ... cudaDeviceSyncMemops.
 Status check_device_flags(unsigned flags) {
   const unsigned schedule = flags & 7u;
-  if ((flags & ~0x9fu) != 0 || (schedule & (schedule - 1)) != 0) return fail(Errc::invalid_value, "bad-flags", "device flags are 0x%x", flags);
+  if ((flags & ~0x9fu) != 0 || (schedule & (schedule - 1)) != 0)
+    return fail(Errc::invalid_value, "bad-flags", "device flags are 0x%x", flags);
   return {};
 }
 
 Status check_cache_config(int config) {
-  if (config < 0 || config > 3) return fail(Errc::invalid_value, "bad-config", "there is no cache configuration %d", config);
+  if (config < 0 || config > 3)
+    return fail(Errc::invalid_value, "bad-config", "there is no cache configuration %d", config);
   return {};
 }
 
@@ -49,7 +53,9 @@ Status get_device(int* device) {
   return {};
 }
 
-Status set_device(int device) { return bridge::set_device(device); }
+Status set_device(int device) {
+  return bridge::set_device(device);
+}
 
 Status init_device(int device, unsigned int deviceFlags, unsigned int flags) {
   if (flags > 1) return fail(Errc::invalid_value, "bad-flags", "flags are 0x%x; 0 and 1 exist", flags);
@@ -76,7 +82,8 @@ Status set_device_flags(unsigned int flags) {
 }
 
 Status set_valid_devices(int* device_arr, int len) {
-  if (len < 0 || (device_arr == nullptr && len != 0)) return fail(Errc::invalid_value, "null-input", "device_arr is %p, len %d", static_cast<void*>(device_arr), len);
+  if (len < 0 || (device_arr == nullptr && len != 0))
+    return fail(Errc::invalid_value, "null-input", "device_arr is %p, len %d", static_cast<void*>(device_arr), len);
   for (int i = 0; i < len; ++i) RB_TRY(check_device(device_arr[i]));
   return {};
 }
@@ -105,13 +112,17 @@ Status get_device_properties_v2(struct cudaDeviceProp* prop, int device) {
   return {};
 }
 
-Status device_get_attribute(int* value, enum cudaDeviceAttr attr, int device) { return device_attribute(value, static_cast<int>(attr), device); }
+Status device_get_attribute(int* value, enum cudaDeviceAttr attr, int device) {
+  return device_attribute(value, static_cast<int>(attr), device);
+}
 
 Status device_get_p2p_attribute(int* value, enum cudaDeviceP2PAttr attr, int srcDevice, int dstDevice) {
   return peer_attribute(value, static_cast<int>(attr), srcDevice, dstDevice);
 }
 
-Status device_can_access_peer(int* canAccessPeer, int device, int peerDevice) { return can_access_peer(canAccessPeer, device, peerDevice); }
+Status device_can_access_peer(int* canAccessPeer, int device, int peerDevice) {
+  return can_access_peer(canAccessPeer, device, peerDevice);
+}
 
 Status device_enable_peer_access(int peerDevice, unsigned int flags) {
   RB_TRY(runtime_ready());
@@ -123,8 +134,12 @@ Status device_disable_peer_access(int peerDevice) {
   return disable_peer(peerDevice);
 }
 
-Status device_get_pci_bus_id(char* pciBusId, int len, int device) { return device_pci_id(pciBusId, len, device); }
-Status device_get_by_pci_bus_id(int* device, const char* pciBusId) { return device_by_pci_id(device, pciBusId); }
+Status device_get_pci_bus_id(char* pciBusId, int len, int device) {
+  return device_pci_id(pciBusId, len, device);
+}
+Status device_get_by_pci_bus_id(int* device, const char* pciBusId) {
+  return device_by_pci_id(device, pciBusId);
+}
 
 Status device_get_limit(size_t* pValue, enum cudaLimit limit) {
   RB_TRY(runtime_ready());
@@ -141,7 +156,9 @@ Status device_synchronize() {
   return bridge::synchronize_device();
 }
 
-Status device_reset() { return reset_device(current_device()); }
+Status device_reset() {
+  return reset_device(current_device());
+}
 
 Status device_get_cache_config(enum cudaFuncCache* pCacheConfig) {
   if (pCacheConfig == nullptr) return null_output("pCacheConfig");
@@ -149,7 +166,9 @@ Status device_get_cache_config(enum cudaFuncCache* pCacheConfig) {
   return {};
 }
 
-Status device_set_cache_config(enum cudaFuncCache cacheConfig) { return check_cache_config(static_cast<int>(cacheConfig)); }
+Status device_set_cache_config(enum cudaFuncCache cacheConfig) {
+  return check_cache_config(static_cast<int>(cacheConfig));
+}
 
 Status device_get_shared_mem_config(enum cudaSharedMemConfig* pConfig) {
   if (pConfig == nullptr) return null_output("pConfig");
@@ -157,7 +176,9 @@ Status device_get_shared_mem_config(enum cudaSharedMemConfig* pConfig) {
   return {};
 }
 
-Status device_set_shared_mem_config(enum cudaSharedMemConfig config) { return check_bank_config(static_cast<int>(config)); }
+Status device_set_shared_mem_config(enum cudaSharedMemConfig config) {
+  return check_bank_config(static_cast<int>(config));
+}
 
 Status driver_get_version(int* driverVersion) {
   if (driverVersion == nullptr) return null_output("driverVersion");
@@ -171,14 +192,28 @@ Status runtime_get_version(bridge::Library library, int* runtimeVersion) {
   return {};
 }
 
-Status ctx_reset_persisting_l2cache() { return runtime_ready(); }
+Status ctx_reset_persisting_l2cache() {
+  return runtime_ready();
+}
 
 // The names of CUDA 2, which CUDA 12 still exports.
-Status thread_exit() { return device_reset(); }
-Status thread_synchronize() { return device_synchronize(); }
-Status thread_get_limit(size_t* pValue, enum cudaLimit limit) { return device_get_limit(pValue, limit); }
-Status thread_set_limit(enum cudaLimit limit, size_t value) { return device_set_limit(limit, value); }
-Status thread_get_cache_config(enum cudaFuncCache* pCacheConfig) { return device_get_cache_config(pCacheConfig); }
-Status thread_set_cache_config(enum cudaFuncCache cacheConfig) { return device_set_cache_config(cacheConfig); }
+Status thread_exit() {
+  return device_reset();
+}
+Status thread_synchronize() {
+  return device_synchronize();
+}
+Status thread_get_limit(size_t* pValue, enum cudaLimit limit) {
+  return device_get_limit(pValue, limit);
+}
+Status thread_set_limit(enum cudaLimit limit, size_t value) {
+  return device_set_limit(limit, value);
+}
+Status thread_get_cache_config(enum cudaFuncCache* pCacheConfig) {
+  return device_get_cache_config(pCacheConfig);
+}
+Status thread_set_cache_config(enum cudaFuncCache cacheConfig) {
+  return device_set_cache_config(cacheConfig);
+}
 
 }  // namespace rb::runtime

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The rocbridge Authors
 //
-// Kernels of the program's own. There is no AMD code for them: every launch of a known kernel is refused with 209, said once per
-// kernel, and remembered until somebody has seen it (DESIGN 5).
+// Kernels of the program's own. There is no AMD code for them: every launch of a known kernel is refused with 209, said
+// once per kernel, and remembered until somebody has seen it (DESIGN 5).
 #include "bridge/kernels.hpp"
 
 #include "base/log.hpp"
@@ -37,7 +37,8 @@ Status refuse_kernel(const Kernel& kernel) {
   const ReasonText* reason = find_reason(kReason);
   const std::string name = readable_name(kernel);
   trace_refusal(call().info->row, kNoImage, kReason, name.c_str(), reason->remedy, "");
-  if (first_mention(kernel)) RB_LOG(warn, "refused", "kernel %s: %s [%s]; %s", name.c_str(), reason->text, kReason, reason->remedy);
+  if (first_mention(kernel))
+    RB_LOG(warn, "refused", "kernel %s: %s [%s]; %s", name.c_str(), reason->text, kReason, reason->remedy);
   set_last_error(kNoImage);
   return answer(kNoImage);
 }
@@ -54,8 +55,12 @@ Status launch(const void* func, cudaStream_t stream) {
 
 }  // namespace
 
-Status launch_kernel(const void* func, dim3, dim3, void**, size_t, cudaStream_t stream) { return launch(func, stream); }
-Status launch_cooperative_kernel(const void* func, dim3, dim3, void**, size_t, cudaStream_t stream) { return launch(func, stream); }
+Status launch_kernel(const void* func, dim3, dim3, void**, size_t, cudaStream_t stream) {
+  return launch(func, stream);
+}
+Status launch_cooperative_kernel(const void* func, dim3, dim3, void**, size_t, cudaStream_t stream) {
+  return launch(func, stream);
+}
 
 Status launch_kernel_ex_c(const cudaLaunchConfig_t* config, const void* func, void**) {
   if (config == nullptr) return fail(Errc::invalid_value, "null-input", "config is null");
@@ -74,7 +79,8 @@ Status func_set_attribute(const void* func, enum cudaFuncAttribute attr, int val
   static_cast<void>(kernel);
   const int number = static_cast<int>(attr);
   // 8 and 9 set the shared memory, 11 to 15 the cluster (cudaFuncAttribute).
-  if (number != 8 && number != 9 && (number < 11 || number > 15)) return fail(Errc::invalid_value, "bad-attribute", "function attribute %d cannot be set", number);
+  if (number != 8 && number != 9 && (number < 11 || number > 15))
+    return fail(Errc::invalid_value, "bad-attribute", "function attribute %d cannot be set", number);
   if (value < -1) return fail(Errc::invalid_value, "bad-attribute", "function attribute %d is %d", number, value);
   return {};
 }
@@ -83,7 +89,8 @@ Status func_set_cache_config(const void* func, enum cudaFuncCache cacheConfig) {
   RB_ASSIGN(const Kernel kernel, kernel_of(func));
   static_cast<void>(kernel);
   const int config = static_cast<int>(cacheConfig);
-  if (config < 0 || config > 3) return fail(Errc::invalid_value, "bad-config", "there is no cache configuration %d", config);
+  if (config < 0 || config > 3)
+    return fail(Errc::invalid_value, "bad-config", "there is no cache configuration %d", config);
   return {};
 }
 
@@ -95,13 +102,16 @@ Status func_set_shared_mem_config(const void* func, enum cudaSharedMemConfig con
   return {};
 }
 
-Status occupancy_max_active_blocks_per_multiprocessor(int* numBlocks, const void* func, int blockSize, size_t dynamicSMemSize) {
+Status occupancy_max_active_blocks_per_multiprocessor(int* numBlocks, const void* func, int blockSize,
+                                                      size_t dynamicSMemSize) {
   return occupancy_max_active_blocks_per_multiprocessor_with_flags(numBlocks, func, blockSize, dynamicSMemSize, 0);
 }
 
-Status occupancy_max_active_blocks_per_multiprocessor_with_flags(int* numBlocks, const void* func, int blockSize, size_t, unsigned int flags) {
+Status occupancy_max_active_blocks_per_multiprocessor_with_flags(int* numBlocks, const void* func, int blockSize,
+                                                                 size_t, unsigned int flags) {
   if (numBlocks == nullptr) return fail(Errc::invalid_value, "null-output", "numBlocks is null");
-  if (blockSize <= 0 || flags > 1) return fail(Errc::invalid_value, "bad-flags", "blockSize is %d, flags 0x%x", blockSize, flags);
+  if (blockSize <= 0 || flags > 1)
+    return fail(Errc::invalid_value, "bad-flags", "blockSize is %d, flags 0x%x", blockSize, flags);
   RB_TRY(runtime_ready());
   RB_ASSIGN(const Kernel kernel, kernel_of(func));
   return refuse_kernel(kernel);
@@ -112,6 +122,8 @@ Status set_double_for_device(double* d) {
   if (d == nullptr) return fail(Errc::invalid_value, "null-input", "d is null");
   return {};
 }
-Status set_double_for_host(double* d) { return set_double_for_device(d); }
+Status set_double_for_host(double* d) {
+  return set_double_for_device(d);
+}
 
 }  // namespace rb::runtime

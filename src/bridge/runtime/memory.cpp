@@ -98,13 +98,14 @@ Status memcpy_async(void* dst, const void* src, size_t count, enum cudaMemcpyKin
   return copy_memory({dst, src, count, 0, 0, 1, static_cast<int>(kind), false, stream});
 }
 
-Status memcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
+Status memcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                enum cudaMemcpyKind kind) {
   RB_TRY(runtime_ready());
   return copy_memory({dst, src, width, dpitch, spitch, height, static_cast<int>(kind), true, nullptr});
 }
 
-Status memcpy2d_async(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-                      cudaStream_t stream) {
+Status memcpy2d_async(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                      enum cudaMemcpyKind kind, cudaStream_t stream) {
   RB_TRY(runtime_ready());
   return copy_memory({dst, src, width, dpitch, spitch, height, static_cast<int>(kind), false, stream});
 }
@@ -145,7 +146,8 @@ static Status check_managed(const void* address, std::size_t bytes) {
   const std::uint64_t word = reinterpret_cast<std::uint64_t>(address);
   if (bytes == 0 || !find_allocation(word, &allocation) || allocation.kind != MemoryKind::managed ||
       bytes > allocation.base + allocation.bytes - word)
-    return fail(Errc::invalid_value, "buffer-not-managed", "%zu bytes at %p are not all managed memory", bytes, address);
+    return fail(Errc::invalid_value, "buffer-not-managed", "%zu bytes at %p are not all managed memory", bytes,
+                address);
   return {};
 }
 

@@ -6,7 +6,11 @@
 
 namespace rb::runtime {
 
-Status profiler_start() { return {}; }
-Status profiler_stop() { return {}; }
+Status profiler_start() {
+  return {};
+}
+Status profiler_stop() {
+  return {};
+}
 
 }  // namespace rb::runtime

@@ -12,7 +12,9 @@ using namespace bridge;
 
 namespace {
 
-std::uint64_t word(void** handle) { return reinterpret_cast<std::uint64_t>(handle); }
+std::uint64_t word(void** handle) {
+  return reinterpret_cast<std::uint64_t>(handle);
+}
 
 struct Configuration {
   dim3 grid;
@@ -30,25 +32,32 @@ constexpr int kMissingConfiguration = 52;
 
 }  // namespace
 
-void** register_fat_binary(void* fatCubin) { return reinterpret_cast<void**>(bridge::register_fat_binary(fatCubin)); }
+void** register_fat_binary(void* fatCubin) {
+  return reinterpret_cast<void**>(bridge::register_fat_binary(fatCubin));
+}
 
 void register_fat_binary_end(void**) {}
 
-void unregister_fat_binary(void** fatCubinHandle) { bridge::unregister_fat_binary(word(fatCubinHandle)); }
+void unregister_fat_binary(void** fatCubinHandle) {
+  bridge::unregister_fat_binary(word(fatCubinHandle));
+}
 
-void register_function(void** fatCubinHandle, const char* hostFun, char*, const char* deviceName, int, uint3*, uint3*, dim3*, dim3*, int*) {
+void register_function(void** fatCubinHandle, const char* hostFun, char*, const char* deviceName, int, uint3*, uint3*,
+                       dim3*, dim3*, int*) {
   register_kernel(word(fatCubinHandle), hostFun, deviceName);
 }
 
-// Variables, textures and surfaces become reachable with the kernels that use them. Until then the functions that look them up are
-// refused, and there is nothing to keep.
+// Variables, textures and surfaces become reachable with the kernels that use them. Until then the functions that look
+// them up are refused, and there is nothing to keep.
 void register_var(void**, char*, char*, const char*, int, size_t, int, int) {}
 void register_host_var(void**, const char*, char*, size_t) {}
 void register_managed_var(void**, void**, char*, const char*, int, size_t, int, int) {}
 void register_texture(void**, const struct textureReference*, const void**, const char*, int, int, int) {}
 void register_surface(void**, const struct surfaceReference*, const void**, const char*, int, int) {}
 
-char init_module(void**) { return 1; }
+char init_module(void**) {
+  return 1;
+}
 
 unsigned int push_call_configuration(dim3 gridDim, dim3 blockDim, size_t sharedMem, struct CUstream_st* stream) {
   if (t_depth == kDeepest) return 1;  // the compiler's stub then skips the launch

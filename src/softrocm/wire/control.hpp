@@ -16,7 +16,7 @@ namespace soft::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'6d'63'6f'72'74'66'73;  // "sftrocm1"
 inline constexpr unsigned kMaxStreams = 1024;
-inline constexpr unsigned kMaxEvents = 65536;
+inline constexpr unsigned kMaxEvents = 262144;
 inline constexpr std::size_t kRingBytes = 256u << 10;
 /// Fresh device memory gets its pattern in pieces of this size, when somebody first touches them.
 inline constexpr std::size_t kChunk = 64u << 10;

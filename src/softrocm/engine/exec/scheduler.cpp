@@ -242,8 +242,10 @@ void Scheduler::execute(const Task& task, bool primary) {
   std::atomic<std::uint64_t>& started = started_[primary ? 0 : 1];
   started.store(rb::os::now_ns(), std::memory_order_relaxed);
   Outcome outcome = Outcome::internal;
-  if (settings().fault == "stuck" && record.operation == wire::kCommandFill)
+  if (record.operation == wire::kCommandFill && is_shown_by_executor(settings().fault)) {
+    if (settings().fault == "crash") std::abort();
     for (;;) std::this_thread::yield();
+  }
   const Handler handler = find_operation(record.operation);
   if (handler == nullptr) {
     outcome = Outcome::unsupported;

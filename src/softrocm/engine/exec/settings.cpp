@@ -27,4 +27,8 @@ const Settings& settings() {
   return instance;
 }
 
+bool is_shown_by_executor(const std::string& fault) {
+  return fault == "stuck" || fault == "crash";
+}
+
 }  // namespace soft::engine

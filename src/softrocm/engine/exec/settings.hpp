@@ -15,4 +15,8 @@ struct Settings {
 
 const Settings& settings();
 
+/// Faults of the device itself, shown by the executor at the next fill: "stuck" (it never ends), "crash" (the engine's
+/// process ends). All others are shown by the computing operations (engine/math/fault.hpp).
+bool is_shown_by_executor(const std::string& fault);
+
 }  // namespace soft::engine

@@ -78,6 +78,11 @@ bool is_known_fault(const char* fault) {
          (!has_colon || std::ranges::find(kOperations, operation) != std::end(kOperations));
 }
 
+const char* known_faults() {
+  return "zero-output, stale-output, last-row, scale-row, each alone or with :conv-forward, :conv-backward-data, "
+         ":conv-backward-weights or :gemm";
+}
+
 void with_fault(const char* fault, const char* operation, wire::Element element, const Row& row,
                 const std::function<void()>& compute, const std::function<void()>& zero) {
   const auto [kind, wanted] = parse(fault);

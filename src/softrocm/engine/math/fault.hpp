@@ -16,6 +16,8 @@ namespace soft::engine {
 /// Kinds: zero-output, stale-output, last-row, scale-row. Operations, to hit one only: conv-forward,
 /// conv-backward-data, conv-backward-weights, gemm.
 bool is_known_fault(const char* fault);
+/// The kinds and operations as text for messages.
+const char* known_faults();
 
 /// One row of an output: `count` elements, `stride` elements apart.
 struct Row {

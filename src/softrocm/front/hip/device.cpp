@@ -19,6 +19,9 @@ constexpr std::uint64_t kStartNs = 20'000'000'000u;
 /// Without a heartbeat for so long the engine counts as stuck, whatever the watchdog is set to.
 constexpr std::uint64_t kSilenceNs = 10'000'000'000u;
 
+/// Every call that uses the device looks whether the engine lives, at most this often.
+constexpr std::uint64_t kCallCheckNs = 50'000'000;
+
 struct Device {
   std::mutex mutex;
   std::atomic<Session*> current{nullptr};
@@ -145,6 +148,15 @@ bool start_engine(Device& d, Session& session, int control_fd) {
   return true;
 }
 
+/// A program may have closed or reused our descriptor; only a second, fresh look counts.
+bool has_ended(const rb::os::Child& engine) {
+  if (rb::os::wait_readable({engine.pidfd}, 0) != 0) return false;
+  const int again = rb::os::watch_process(static_cast<std::uint32_t>(engine.pid));
+  const bool ended = again < 0 || rb::os::wait_readable({again}, 0) == 0;
+  rb::os::close_file(again);
+  return ended;
+}
+
 Session* start_session(Device& d) {
   if (!make_arenas(d)) {
     RB_LOG(error, "softrocm",
@@ -170,6 +182,7 @@ Session* start_session(Device& d) {
   control->host_base = reinterpret_cast<std::uint64_t>(d.host);
   control->host_bytes = d.host_bytes;
   control->pattern_seed = 0x726f636272696467u;
+  control->next_ticket.store(1);  // 0 means in an event's slot that nothing was recorded
   control->schedule_seed = static_cast<std::uint64_t>(rb::controls::number("soft.schedule_seed"));
   const long long watchdog = rb::controls::number("soft.watchdog_ms");
   control->watchdog_ms = static_cast<std::uint32_t>(std::clamp<long long>(watchdog, 0, 0x7fffffff));
@@ -234,7 +247,10 @@ hipError_t session(Session** out) {
   Device& d = device();
   if (d.forked.load(std::memory_order_relaxed)) return hipErrorNotInitialized;
   *out = d.current.load(std::memory_order_acquire);
-  if (*out != nullptr) return device_status(**out);
+  if (*out != nullptr) {
+    check_engine(**out, kCallCheckNs);
+    return device_status(**out);
+  }
   if (const hipError_t error = check_configuration(); error != hipSuccess) return error;
   std::lock_guard lock(d.mutex);
   *out = d.current.load(std::memory_order_acquire);
@@ -286,7 +302,7 @@ void check_engine(Session& session, std::uint64_t interval_ns) {
   if (now - last < interval_ns || !session.last_check_ns.compare_exchange_strong(last, now)) return;
   wire::Control& control = *session.control;
   if (control.lost.load() != wire::kLostNot) return;
-  if (rb::os::wait_readable({session.engine.pidfd}, 0) == 0) {
+  if (has_ended(session.engine)) {
     RB_LOG(error, "softrocm", "the device's process (%d) has ended: the device is lost until hipDeviceReset",
            session.engine.pid);
     wire::mark_lost(control, wire::kLostEnded);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLeastPriority = 1;
 constexpr int kGreatestPriority = -1;
-/// Queries that find nothing ready look this often whether the engine still lives.
+/// Queries look this often whether the engine still lives.
 constexpr std::uint64_t kCheckNs = 10'000'000;
 
 hipError_t make_stream(hipStream_t* stream, unsigned flags, int priority) {
@@ -32,7 +32,7 @@ hipError_t query_stream(hipStream_t stream) {
   if (is_forked_child()) return hipErrorNotInitialized;
   if (point.session == nullptr) return hipSuccess;
   const bool ready = point.slot == 0 ? nothing_before(nullptr) : reached(point);
-  if (!ready) check_engine(*point.session, kCheckNs);
+  check_engine(*point.session, kCheckNs);
   const hipError_t error = device_status(*point.session);
   return error != hipSuccess ? error : ready ? hipSuccess : hipErrorNotReady;
 }

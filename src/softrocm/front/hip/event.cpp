@@ -10,7 +10,7 @@
 namespace soft {
 namespace {
 
-/// Queries that find nothing ready look this often whether the engine still lives.
+/// Queries look this often whether the engine still lives.
 constexpr std::uint64_t kCheckNs = 10'000'000;
 
 struct Event {
@@ -59,10 +59,12 @@ hipError_t create_event(hipEvent_t* handle, unsigned flags) {
 }
 
 hipError_t destroy_event(hipEvent_t event) {
+  if (is_forked_child()) return hipErrorNotInitialized;
   return table().retire(event) ? hipSuccess : hipErrorInvalidHandle;
 }
 
 hipError_t record_event(hipEvent_t handle, hipStream_t stream) {
+  if (is_forked_child()) return hipErrorNotInitialized;
   std::uint32_t index = 0;
   Event* event = table().find(handle, &index);
   if (event == nullptr) return hipErrorInvalidHandle;
@@ -78,32 +80,32 @@ hipError_t record_event(hipEvent_t handle, hipStream_t stream) {
 }
 
 hipError_t query_event(hipEvent_t handle) {
+  if (is_forked_child()) return hipErrorNotInitialized;
   std::uint32_t index = 0;
   unsigned flags = 0;
   bool recorded = false;
   Point point;
   if (!look_up(handle, &index, &flags, &recorded, &point)) return hipErrorInvalidHandle;
-  if (is_forked_child()) return hipErrorNotInitialized;
   if (!recorded) return hipSuccess;
-  if (!reached(point)) {
-    check_engine(*point.session, kCheckNs);
-    const hipError_t error = device_status(*point.session);
-    return error != hipSuccess ? error : hipErrorNotReady;
-  }
-  return device_status(*point.session);
+  const bool ready = reached(point);
+  check_engine(*point.session, kCheckNs);
+  const hipError_t error = device_status(*point.session);
+  return error != hipSuccess ? error : ready ? hipSuccess : hipErrorNotReady;
 }
 
 hipError_t synchronize_event(hipEvent_t handle) {
+  if (is_forked_child()) return hipErrorNotInitialized;
   std::uint32_t index = 0;
   unsigned flags = 0;
   bool recorded = false;
   Point point;
   if (!look_up(handle, &index, &flags, &recorded, &point)) return hipErrorInvalidHandle;
-  return recorded ? wait(point) : is_forked_child() ? hipErrorNotInitialized : hipSuccess;
+  return recorded ? wait(point) : hipSuccess;
 }
 
 hipError_t elapsed_time(float* ms, hipEvent_t start, hipEvent_t stop) {
   if (ms == nullptr) return hipErrorInvalidValue;
+  if (is_forked_child()) return hipErrorNotInitialized;
   std::uint64_t times[2] = {};
   const hipEvent_t handles[2] = {start, stop};
   bool ready = true;
@@ -114,7 +116,6 @@ hipError_t elapsed_time(float* ms, hipEvent_t start, hipEvent_t stop) {
     Point point;
     if (!look_up(handles[i], &index, &flags, &recorded, &point)) return hipErrorInvalidHandle;
     if (!recorded || (flags & kHipEventDisableTiming) != 0) return hipErrorInvalidHandle;
-    if (is_forked_child()) return hipErrorNotInitialized;
     if (const hipError_t error = device_status(*point.session); error != hipSuccess) return error;
     if (!reached(point)) {
       ready = false;
@@ -128,6 +129,7 @@ hipError_t elapsed_time(float* ms, hipEvent_t start, hipEvent_t stop) {
 }
 
 hipError_t stream_wait_event(hipStream_t stream, hipEvent_t handle) {
+  if (is_forked_child()) return hipErrorNotInitialized;
   Stream* object = nullptr;
   std::uint32_t slot = 0;
   if (const hipError_t error = resolve(stream, &object, &slot); error != hipSuccess) return error;
@@ -136,7 +138,6 @@ hipError_t stream_wait_event(hipStream_t stream, hipEvent_t handle) {
   bool recorded = false;
   Point point;
   if (!look_up(handle, &index, &flags, &recorded, &point)) return hipErrorInvalidHandle;
-  if (is_forked_child()) return hipErrorNotInitialized;
   if (!recorded || reached(point) || point.slot == slot)
     return point.session != nullptr ? device_status(*point.session) : hipSuccess;
   wire::WaitPayload payload{};

@@ -3,8 +3,6 @@
 #include "softrocm/front/hip/host_threads.hpp"
 
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "base/log.hpp"
 #include "base/os.hpp"
@@ -28,10 +26,8 @@ void work(Pool& pool);
 
 /// Called with the pool's mutex held; counts the new thread as idle.
 bool start_thread(Pool& pool) {
-  try {
-    std::thread([&pool] { work(pool); }).detach();
-  } catch (const std::system_error& error) {
-    RB_LOG(error, "softrocm", "no thread for host functions: %s", error.what());
+  if (!rb::os::start_thread([](void* argument) { work(*static_cast<Pool*>(argument)); }, &pool)) {
+    RB_LOG(error, "softrocm", "the system gives no thread for host functions");
     return false;
   }
   ++pool.idle;

@@ -19,6 +19,9 @@ constexpr std::uint64_t kSpinNs = 40'000;
 /// A sleeping waiter looks this often whether the engine still lives.
 constexpr std::uint64_t kSliceNs = 20'000'000;
 
+/// So does every call, at most this often.
+constexpr std::uint64_t kCallCheckNs = 50'000'000;
+
 using Table = HandleTable<Stream, Kind::stream, wire::kMaxStreams>;
 
 Table& table() {
@@ -37,10 +40,12 @@ Stream* stream_at(std::uint32_t slot) {
 }
 
 bool is_drained(std::uint32_t slot) {
-  const Session* session = running_session();
+  Session* session = running_session();
   const Stream* stream = stream_at(slot);
-  return session == nullptr || stream == nullptr ||
-         session->control->streams[slot].completed.load(std::memory_order_acquire) >= stream->submitted.load();
+  if (session == nullptr || stream == nullptr || stream->session.load(std::memory_order_acquire) != session)
+    return true;
+  return session->control->streams[slot].completed.load(std::memory_order_acquire) >=
+         stream->submitted.load(std::memory_order_acquire);
 }
 
 thread_local hipStream_t this_threads_stream = nullptr;
@@ -89,12 +94,14 @@ hipError_t create_stream(hipStream_t* stream, std::uint32_t flags, int priority)
   if (priority > 0) shared |= wire::kStreamLow;
   session->control->streams[slot].flags.store(shared);
   object->submitted.store(session->control->streams[slot].completed.load());
+  object->session.store(session, std::memory_order_release);
   *stream = static_cast<hipStream_t>(table().publish(object, slot));
   return hipSuccess;
 }
 
 hipError_t destroy_stream(hipStream_t stream) {
   const auto bits = reinterpret_cast<std::uint64_t>(stream);
+  if (is_forked_child()) return hipErrorNotInitialized;
   if (bits <= 2) return hipErrorInvalidHandle;
   return table().retire(stream) ? hipSuccess : hipErrorInvalidHandle;
 }
@@ -111,6 +118,11 @@ hipError_t submit_command(hipStream_t stream, std::uint32_t operation, const voi
   std::lock_guard lock(object->mutex);
   const bool usual = reinterpret_cast<std::uint64_t>(stream) > 2;
   if (usual && table().find(stream, &slot) == nullptr) return hipErrorInvalidHandle;  // destroyed meanwhile
+  if (object->session.load(std::memory_order_relaxed) != session) {
+    if (slot != 0) return hipErrorInvalidHandle;  // of a device that was reset
+    object->submitted.store(0);
+    object->session.store(session, std::memory_order_release);
+  }
   wire::Ring ring = session->segments.ring(slot);
   std::uint64_t ticket = control.next_ticket.fetch_add(1, std::memory_order_relaxed);
   while (!ring.write(operation, ticket, payload, size)) {
@@ -155,6 +167,7 @@ hipError_t wait(const Point& point) {
       shared.waiters.fetch_sub(1, std::memory_order_seq_cst);
     }
   }
+  check_engine(session, kCallCheckNs);
   return device_status(session);
 }
 
@@ -165,7 +178,8 @@ hipError_t last_point(hipStream_t stream, Point* point) {
   if (const hipError_t error = resolve(stream, &object, &slot); error != hipSuccess) return error;
   point->session = running_session();
   point->slot = slot;
-  point->sequence = object->submitted.load(std::memory_order_acquire);
+  if (object->session.load(std::memory_order_acquire) == point->session)
+    point->sequence = object->submitted.load(std::memory_order_acquire);
   return hipSuccess;
 }
 
@@ -178,7 +192,7 @@ hipError_t wait_for_device() {
   const std::uint32_t used = table().used();
   for (std::uint32_t slot = 0; slot < (used == 0 ? 1 : used); ++slot) {
     const Stream* stream = stream_at(slot);
-    if (stream == nullptr) continue;
+    if (stream == nullptr || stream->session.load(std::memory_order_acquire) != session) continue;
     const Point point{session, slot, stream->submitted.load(std::memory_order_acquire), 0};
     if (!reached(point)) points.push_back(point);
   }
@@ -206,9 +220,6 @@ bool nothing_before(hipStream_t stream) {
 
 void forget_streams() {
   table().retire_all();
-  const std::uint32_t used = table().used();
-  for (std::uint32_t slot = 0; slot < (used == 0 ? 1 : used); ++slot)
-    if (Stream* stream = stream_at(slot)) stream->submitted.store(0);
 }
 
 }  // namespace soft

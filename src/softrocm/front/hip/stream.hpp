@@ -20,6 +20,8 @@ struct Stream {
   std::mutex mutex;  ///< one writer of the ring at a time
   std::uint32_t flags = 0;
   int priority = 0;
+  /// Session the stream belongs to; with another one running it is dead, whatever its handle says.
+  std::atomic<Session*> session{nullptr};
   /// Sequence of the last submitted command. Counts on over reuse of the slot, like the timeline in the segment.
   std::atomic<std::uint64_t> submitted{0};
 };

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The rocbridge Authors
+//
+// Captures are refused, so the questions about them have one answer: none is running.
+#include "bridge/driver_entries.hpp"
+#include "bridge/streams.hpp"
+
+namespace rb::driver {
+
+using namespace bridge;
+
+Status stream_get_capture_info(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out) {
+  RB_TRY(stream_is_capturing(hStream, captureStatus_out));
+  if (id_out != nullptr) *id_out = 0;
+  return {};
+}
+
+Status stream_get_capture_info_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out,
+                                  CUgraph* graph_out, const CUgraphNode** dependencies_out,
+                                  size_t* numDependencies_out) {
+  RB_TRY(stream_get_capture_info(hStream, captureStatus_out, id_out));
+  if (graph_out != nullptr) *graph_out = nullptr;
+  if (dependencies_out != nullptr) *dependencies_out = nullptr;
+  if (numDependencies_out != nullptr) *numDependencies_out = 0;
+  return {};
+}
+
+Status thread_exchange_stream_capture_mode(CUstreamCaptureMode* mode) {
+  if (mode == nullptr) return fail(Errc::invalid_value, "null-output", "mode is null");
+  const int wanted = static_cast<int>(*mode);
+  if (wanted < 0 || wanted > 2) return fail(Errc::invalid_value, "bad-mode", "there is no capture mode %d", wanted);
+  *mode = static_cast<CUstreamCaptureMode>(exchange_capture_mode(wanted));
+  return {};
+}
+
+}  // namespace rb::driver
