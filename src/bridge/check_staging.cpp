@@ -22,6 +22,7 @@ struct Staging {
   std::map<char*, std::size_t> free;  // by address; neighbours of one piece are merged
   std::map<char*, std::size_t> pieces;
   std::size_t taken_from_hip = 0;
+  std::uint64_t generation = 1;
 };
 
 Staging& staging() {
@@ -42,7 +43,7 @@ bool begins_piece(const Staging& all, char* address) {
 Block cut(Staging& all, std::size_t bytes) {
   for (auto it = all.free.begin(); it != all.free.end(); ++it) {
     if (it->second < bytes) continue;
-    const Block block{it->first, bytes};
+    const Block block{it->first, bytes, all.generation};
     const std::size_t rest = it->second - bytes;
     char* const after = it->first + bytes;
     all.free.erase(it);
@@ -78,6 +79,7 @@ void give_block(const Block& block) {
   if (block.data == nullptr) return;
   Staging& all = staging();
   const std::lock_guard lock(all.mutex);
+  if (block.generation != all.generation) return;
   auto it = all.free.emplace(static_cast<char*>(block.data), block.bytes).first;
   const auto next = std::next(it);
   if (next != all.free.end() && it->first + it->second == next->first && !begins_piece(all, next->first)) {
@@ -89,6 +91,23 @@ void give_block(const Block& block) {
   if (before->first + before->second != it->first || begins_piece(all, it->first)) return;
   before->second += it->second;
   all.free.erase(it);
+}
+
+bool block_lives(const Block& block) {
+  Staging& all = staging();
+  const std::lock_guard lock(all.mutex);
+  return block.generation == all.generation;
+}
+
+bool forget_staging() {
+  Staging& all = staging();
+  const std::lock_guard lock(all.mutex);
+  if (all.pieces.empty()) return false;
+  all.free.clear();
+  all.pieces.clear();
+  all.taken_from_hip = 0;
+  ++all.generation;
+  return true;
 }
 
 }  // namespace rb::bridge::checks

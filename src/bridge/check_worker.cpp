@@ -244,6 +244,8 @@ void work(void*) {
     const std::shared_ptr<Job> job = std::move(self.queue.front());
     self.queue.pop_front();
     lock.unlock();
+    // Copies that a device reset took away cannot be judged; whoever reset the device did not want the result.
+    for (const Block& block : job->blocks) job->abandoned |= !block_lives(block);
     if (!job->abandoned) judge_and_report(*job);
     release(*job);
     lock.lock();

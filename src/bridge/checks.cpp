@@ -6,7 +6,7 @@
 #include "bridge/checks.hpp"
 
 #include <algorithm>
-#include <mutex>
+#include <new>
 
 #include "base/controls.hpp"
 #include "base/log.hpp"
@@ -234,6 +234,15 @@ Trouble set_up(Job& job, Gemm& of) {
   return prepare_output(job, of.c, of.device_beta != nullptr || of.beta != 0 || of.beta_imag != 0, aliased);
 }
 
+/// A check that finds no memory is no reason to fail the call.
+Trouble set_up_safely(Job& job) {
+  try {
+    return std::visit([&](auto& of) { return set_up(job, of); }, job.what);
+  } catch (const std::bad_alloc&) {
+    return {"unchecked-memory", "the host has no memory"};
+  }
+}
+
 const char* output_name(const Convolution& of) {
   return of.direction == Direction::forward ? "y" : of.direction == Direction::backward_data ? "dx" : "dw";
 }
@@ -274,6 +283,16 @@ bool hand_over(std::shared_ptr<Job> job) {
 }
 
 }  // namespace
+
+void before_reset() {
+  // Nothing was ever checked: nothing to wait for.
+  if (detail::g_mode.load(std::memory_order_relaxed) == detail::Mode::unread ||
+      detail::g_mode.load(std::memory_order_relaxed) == detail::Mode::off)
+    return;
+  static_cast<void>(quiet(amd().hipDeviceSynchronize));
+  settle();
+  static_cast<void>(forget_staging());
+}
 
 // ---- the scope ----------------------------------------------------------------------------------------------------
 
@@ -323,7 +342,7 @@ Status Scope::start(hipStream_t stream, std::shared_ptr<Job> started) {
       capture != hipStreamCaptureStatusNone)
     trouble = {"unchecked-capture", "the stream is being captured"};
   else
-    trouble = std::visit([&](auto& of) { return set_up(job, of); }, job.what);
+    trouble = set_up_safely(job);
   if (trouble.reason == nullptr) return {};
   record_unchecked(job, trouble.reason, trouble.text);
   const bool refuse = settings().strict && settings().trap;

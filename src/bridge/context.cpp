@@ -2,12 +2,14 @@
 // Copyright The rocbridge Authors
 #include "bridge/context.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 #include "bridge/amd.hpp"
 #include "bridge/handle.hpp"
 #include "bridge/live_table.hpp"
 #include "bridge/memory_map.hpp"
+#include "bridge/pending_checks.hpp"
 #include "bridge/trap.hpp"
 
 namespace rb::bridge {
@@ -58,6 +60,10 @@ Result<int> device_count() {
 }
 
 Status check_device(int device) {
+  // Once the count is known this is all: no lock, and no table after a fork.
+  if (static_cast<unsigned>(device) < static_cast<unsigned>(std::max(g_count.load(std::memory_order_relaxed), 0)) &&
+      g_table.load(std::memory_order_acquire) != nullptr)
+    return {};
   RB_ASSIGN(const int count, device_count());
   if (device >= 0 && device < count) return {};
   Fault fault = fail(Errc::invalid_value, "bad-device", "device is %d; there are %d", device, count);
@@ -199,6 +205,7 @@ Status reset_device(int device) {
   RB_TRY(check_device(device));
   const int before = t_state.device;
   RB_TRY(set_hip_device(device));
+  checks::before_reset();
   Status status = RB_HIP(hipDeviceReset);
   t_state.device = device;
   forget_refusals();

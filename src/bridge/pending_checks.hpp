@@ -26,6 +26,9 @@ inline void settle() {
     detail::settle_arrived();
 }
 
+/// Called before a device is reset, which takes the staging memory away: waits for the device and the verdicts.
+void before_reset();
+
 /// A host function of the program was given to a stream; it has returned. Checks' own are not counted.
 inline void host_action_begins() {
   detail::g_host_actions.fetch_add(1, std::memory_order_acq_rel);

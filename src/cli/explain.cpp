@@ -116,8 +116,9 @@ std::string page(const ordered_json& json) {
 int explain_verb(const Verb& verb, const Args& args) {
   Command command(verb, {"table", "json"});
   std::string name;
-  command.app().add_option("NAME", name, "an exported function, such as cudnnConvolutionForward")->required();
+  command.app().add_option("NAME", name, "an exported function, such as cudnnConvolutionForward");
   if (auto code = command.parse(args)) return *code;
+  if (name.empty()) return command.usage("NAME is missing");
 
   const auto rows = inspect::find_entries(name);
   if (rows.empty()) {

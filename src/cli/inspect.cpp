@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The rocbridge Authors
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -78,6 +79,19 @@ Table entries_table(const ordered_json& json) {
     for (const auto& item : list) text += (text.empty() ? "" : ", ") + item.get<std::string>();
     return text;
   };
+  // The functions that the row of api/ names come first; two are shown, the object has them all.
+  auto targets = [](const ordered_json& entry) {
+    std::vector<std::string> names;
+    const auto* row = inspect::find_entry(entry["name"].get<std::string>());
+    for (const auto& name : row ? inspect::split_list(row->targets) : std::vector<std::string>{})
+      for (const auto& seen : entry["targets"])
+        if (seen == name) names.push_back(name);
+    for (const auto& seen : entry["targets"])
+      if (std::find(names.begin(), names.end(), seen.get<std::string>()) == names.end()) names.push_back(seen);
+    std::string text;
+    for (std::size_t i = 0; i < names.size() && i < 2; ++i) text += (i ? ", " : "") + names[i];
+    return names.size() > 2 ? text + " +" + std::to_string(names.size() - 2) : text;
+  };
   for (const auto& entry : json["entries"]) {
     const std::string status = entry["status"].is_null() ? "?" : entry["status"].get<std::string>();
     const std::string sign = status == "mapped" ? "● " : status == "emulated" ? "◆ " : status == "trapped" ? "■ " : "";
@@ -92,7 +106,7 @@ Table entries_table(const ordered_json& json) {
                : verdict == "unchecked" ? Tone::warn
                                         : Tone::bad);
     const std::string family = entry["family"].is_null() ? "" : " " + entry["family"].get<std::string>();
-    table.rows.push_back({entry["name"].get<std::string>(), joined(entry["targets"]),
+    table.rows.push_back({entry["name"].get<std::string>(), targets(entry),
                           entry["library"].get<std::string>() + family,
                           Cell(sign + status, status == "trapped" ? Tone::bad : Tone::none), entry["calls"].dump(),
                           number(entry["relative_l1"]), number(entry["bound"]), shown, joined(entry["notes"])});
@@ -131,7 +145,7 @@ int inspect_verb(const Verb& verb, const Args& args) {
   bool stream = false;
   std::string help;
   for (const auto& row : inspect::presets()) help += std::string("\n  ") + row.name + ": " + row.help;
-  command.app().add_option("PRESET", names, "what to run:" + help)->required();
+  command.app().add_option("PRESET", names, "what to run:" + help);
   device.add_to(command.app());
   command.app()
       .add_option("--precision", workload.precision, "fp32, fp16 or bf16")
@@ -157,6 +171,7 @@ int inspect_verb(const Verb& verb, const Args& args) {
   command.app().add_option("--trace", trace_dir, "keep the trace in this folder")->option_text("DIR");
   command.app().add_flag("--stream", stream, "list every call, too");
   if (auto code = command.parse(args)) return *code;
+  if (names.empty()) return command.usage("PRESET is missing");
   if (const std::string reason = device.problem(); !reason.empty()) return command.usage(reason);
   for (const auto& name : names) {
     workload.preset = name;

@@ -41,6 +41,10 @@ Status check_open_file(const std::string& path, int fd) {
     if (end < segment.p_offset || end > file)
       return damaged(path, "is truncated: a segment ends behind the file's end");
   }
+  // The section headers end the file: without them something is missing even if every segment is whole.
+  const std::uint64_t sections = header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize;
+  if (header.e_shoff != 0 && (sections < header.e_shoff || sections > file))
+    return damaged(path, "is truncated: its section headers lie behind its end");
   return {};
 }
 

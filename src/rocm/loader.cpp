@@ -60,24 +60,25 @@ std::string hip_generations(const std::string& directory) {
   return found;
 }
 
+/// `home` is where the HIP runtime of the directory really lies: a directory may consist of links.
 /// A HIP runtime of another place must not be in the process: objects of the one are not known to the other.
-Status check_nothing_mapped(const std::string& directory) {
+Status check_nothing_mapped(const std::string& home) {
   for (const std::string& path : os::mapped_files())
-    if (starts_with(name_of(path), "libamdhip64.so") && os::real_path(folder_of(path)) != directory)
+    if (starts_with(name_of(path), "libamdhip64.so") && os::real_path(folder_of(path)) != home)
       return not_initialized("hip-already-loaded",
-                             path + " is already in this process, but the AMD libraries are to come from " + directory,
+                             path + " is already in this process, but the AMD libraries are to come from " + home,
                              "start the program without that library, or set ROCBRIDGE_ROCM_DIR=" + folder_of(path));
   return {};
 }
 
 /// Where every library that was opened really lies: a run path of one of them may have pulled in another directory.
-Status check_one_directory(const std::string& directory) {
+Status check_one_directory(const std::string& home) {
   for (const std::string& path : os::mapped_files())
     for (unsigned i = 0; i < kLibraryCount; ++i) {
       const std::string soname = kLibraries[i].soname;
       const std::string stem = soname.substr(0, soname.find(".so") + 3);
-      if (starts_with(name_of(path), stem.c_str()) && os::real_path(folder_of(path)) != directory)
-        return not_initialized("mixed-directories", path + " was loaded along with the libraries of " + directory,
+      if (starts_with(name_of(path), stem.c_str()) && os::real_path(folder_of(path)) != home)
+        return not_initialized("mixed-directories", path + " was loaded along with the libraries of " + home,
                                "let ROCBRIDGE_ROCM_DIR name a directory whose libraries find each other there (check "
                                "LD_LIBRARY_PATH and run paths)");
     }
@@ -150,7 +151,8 @@ Status open_directory(const Choice& choice, Table* table) {
     }
     RB_TRY(check_library_file(path));
   }
-  RB_TRY(check_nothing_mapped(directory));
+  const std::string home = folder_of(os::real_path(hip));
+  RB_TRY(check_nothing_mapped(home));
   std::vector<void*> libraries(kLibraryCount, nullptr);
   for (unsigned i = 0; i < kLibraryCount; ++i) {
     const std::string path = directory + "/" + kLibraries[i].soname;
@@ -160,7 +162,7 @@ Status open_directory(const Choice& choice, Table* table) {
     if (libraries[i] == nullptr)
       return not_initialized("library-damaged", path + " cannot be loaded: " + error, kOtherDirectory);
   }
-  RB_TRY(check_one_directory(directory));
+  RB_TRY(check_one_directory(home));
   char* const bytes = reinterpret_cast<char*>(table);
   for (unsigned i = 0; i < kFunctionCount; ++i) {
     void* const library = libraries[static_cast<unsigned>(kFunctions[i].library)];

@@ -22,7 +22,7 @@ State g_state;
 namespace {
 
 /// A collector that has not moved for so long is taken for dead or stopped.
-constexpr std::uint64_t kBeatLimitNs = 10'000'000'000;
+constexpr std::int64_t kBeatLimitNs = 10'000'000'000;
 /// However lively the collector, no call waits longer than this for room.
 constexpr std::uint64_t kWaitLimitNs = 30'000'000'000;
 constexpr std::uint64_t kWaitStepNs = 20'000'000;
@@ -251,8 +251,10 @@ Lane* find_lane() {
 }
 
 bool collector_is_there(const ControlPage* control) {
-  return control != nullptr && control->attached.load(std::memory_order_acquire) != 0 &&
-         os::now_ns() - control->beat_ns.load(std::memory_order_relaxed) < kBeatLimitNs;
+  if (control == nullptr || control->attached.load(std::memory_order_acquire) == 0) return false;
+  // The beat may be younger than our reading of the clock: a signed distance.
+  const std::int64_t age = static_cast<std::int64_t>(os::now_ns() - control->beat_ns.load(std::memory_order_relaxed));
+  return age < kBeatLimitNs;
 }
 
 /// Sleeps until the collector has freed room. False: there is no collector that does.

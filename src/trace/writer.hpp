@@ -6,12 +6,7 @@
 // function is one relaxed load.
 #pragma once
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 #include <atomic>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -84,7 +79,7 @@ std::uint64_t slow_now();
 inline std::uint64_t now() {
 #if defined(__x86_64__)
   if (detail::g_counter.load(std::memory_order_relaxed)) [[likely]]
-    return __rdtsc();
+    return __builtin_ia32_rdtsc();
 #endif
   return detail::slow_now();
 }

@@ -90,15 +90,18 @@ std::vector<Done> run_conv2d(const Settings& settings) {
       problem.x = pass == Pass::backward_data ? dx.get() : x.get();
       problem.w = pass == Pass::backward_filter ? dw.get() : w.get();
       problem.y = pass == Pass::forward ? y.get() : dy.get();
-      const auto begin = std::chrono::steady_clock::now();
-      if (settings.graph)
-        run_graph(handle.get(), pass, problem);
-      else
-        run_classic(handle.get(), pass, problem);
-      RB_CHECK(cudaDeviceSynchronize());
-      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-      const DeviceMemory& result = pass == Pass::forward ? y : pass == Pass::backward_data ? dx : dw;
-      report.push_back({std::string(layer.name) + " " + name_of(pass), took.count(), sum_of(precision, result.read())});
+      attempt(report, std::string(layer.name) + " " + name_of(pass), [&](Done& done) {
+        const auto begin = std::chrono::steady_clock::now();
+        if (settings.graph)
+          run_graph(handle.get(), pass, problem);
+        else
+          run_classic(handle.get(), pass, problem);
+        RB_CHECK(cudaDeviceSynchronize());
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+        const DeviceMemory& result = pass == Pass::forward ? y : pass == Pass::backward_data ? dx : dw;
+        done.milliseconds = took.count();
+        done.sum = sum_of(precision, result.read());
+      });
     }
   }
   return report;

@@ -106,11 +106,14 @@ std::vector<Done> run_gemm(const Settings& settings) {
     const DeviceMemory a(values(c.m, c.k));
     const DeviceMemory b(values(c.k, c.n));
     const DeviceMemory out(values(c.m, c.n));
-    const auto begin = std::chrono::steady_clock::now();
-    multiply(handle.get(), c, precision, a.get(), b.get(), out.get());
-    RB_CHECK(cudaDeviceSynchronize());
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    report.push_back({c.name, took.count(), sum_of(precision, out.read())});
+    attempt(report, c.name, [&](Done& done) {
+      const auto begin = std::chrono::steady_clock::now();
+      multiply(handle.get(), c, precision, a.get(), b.get(), out.get());
+      RB_CHECK(cudaDeviceSynchronize());
+      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+      done.milliseconds = took.count();
+      done.sum = sum_of(precision, out.read());
+    });
   }
   return report;
 }

@@ -74,7 +74,18 @@ int parse(int argc, char** argv, Settings* settings) {
   return 0;
 }
 
-void print(const Settings& settings, const std::vector<Done>& report) {
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + '"';
+}
+
+/// Prints the report; 0, or 1 if an operation failed.
+int print(const Settings& settings, const std::vector<Done>& report) {
+  int code = 0;
   std::printf("{\"workload\": \"%s\", \"precision\": \"%s\", \"batch\": %d, \"size\": %d, \"seed\": %llu, ",
               settings.preset.c_str(), name_of(settings.precision), settings.batch, settings.size,
               static_cast<unsigned long long>(settings.seed));
@@ -82,11 +93,18 @@ void print(const Settings& settings, const std::vector<Done>& report) {
   std::printf("\"operations\": [");
   const char* separator = "";
   for (const Done& done : report) {
-    std::printf("%s{\"name\": \"%s\", \"milliseconds\": %.3f, \"sum\": %.9g}", separator, done.name.c_str(),
-                done.milliseconds, done.sum);
+    std::printf("%s{\"name\": %s, ", separator, quoted(done.name).c_str());
+    if (done.error.empty()) {
+      std::printf("\"milliseconds\": %.3f, \"sum\": %.9g}", done.milliseconds, done.sum);
+    } else {
+      std::printf("\"error\": %s}", quoted(done.error).c_str());
+      std::fprintf(stderr, "rocbridge-workload: %s: %s\n", done.name.c_str(), done.error.c_str());
+      code = 1;
+    }
     separator = ", ";
   }
   std::printf("]}\n");
+  return code;
 }
 
 }  // namespace
@@ -95,10 +113,9 @@ int main(int argc, char** argv) {
   Settings settings;
   if (const int code = parse(argc, argv, &settings); code != 0) return code;
   try {
-    print(settings, settings.preset == "conv2d" ? run_conv2d(settings) : run_gemm(settings));
+    return print(settings, settings.preset == "conv2d" ? run_conv2d(settings) : run_gemm(settings));
   } catch (const Failure& failure) {
     std::fprintf(stderr, "rocbridge-workload: %s\n", failure.message.c_str());
     return 1;
   }
-  return 0;
 }

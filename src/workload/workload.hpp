@@ -31,7 +31,8 @@ inline std::size_t bytes_of(Precision precision) {
   return precision == Precision::fp32 ? 4 : 2;
 }
 
-/// A CUDA call failed: the message names the call, the status and its text. main() prints it and ends with 1.
+/// A CUDA call failed: the message names the call, the status and its text. An operation that fails is reported, and
+/// the preset goes on with the next, so that one run shows all that is wrong.
 struct Failure {
   std::string message;
 };
@@ -77,12 +78,26 @@ class DeviceMemory {
   std::size_t bytes_ = 0;
 };
 
-/// One line of the report.
+/// One operation of the report.
 struct Done {
   std::string name;
   double milliseconds = 0;
   double sum = 0;
+  std::string error;  ///< empty: it went well
 };
+
+/// Runs one operation, which fills its Done, and keeps a failure in the report.
+template <class Operation>
+void attempt(std::vector<Done>& report, std::string name, Operation&& operation) {
+  Done done;
+  done.name = std::move(name);
+  try {
+    operation(done);
+  } catch (const Failure& failure) {
+    done.error = failure.message;
+  }
+  report.push_back(std::move(done));
+}
 
 /// Sizes that presets have of their own: an inspection with full checks stays within seconds.
 inline constexpr int kConv2dSize = 28;

@@ -264,7 +264,7 @@ TEST_F(GemmArguments, rejects_bad_vectors) {
   EXPECT_EQ(cublasSgemv_v2(handle_, CUBLAS_OP_N, 4, 4, alpha, a, 4, b, 0, beta, c, 1), CUBLAS_STATUS_INVALID_VALUE);
   EXPECT_EQ(cublasSgemv_v2(handle_, CUBLAS_OP_N, 4, 4, alpha, a, 3, b, 1, beta, c, 1), CUBLAS_STATUS_INVALID_VALUE);
   EXPECT_EQ(cublasSgemv_v2(handle_, CUBLAS_OP_N, -1, 4, alpha, a, 4, b, 1, beta, c, 1), CUBLAS_STATUS_INVALID_VALUE);
-  EXPECT_EQ(cublasSgemv_v2(handle_, CUBLAS_OP_N, 4, 4, alpha, a, 4, b, 5, beta, c, 1), CUBLAS_STATUS_INVALID_VALUE)
+  EXPECT_EQ(cublasSgemv_v2(handle_, CUBLAS_OP_N, 4, 4, alpha, a, 4, b, 6, beta, c, 1), CUBLAS_STATUS_INVALID_VALUE)
       << "x is too short";
   EXPECT_EQ(cublasSgemv_v2(handle_, CUBLAS_OP_N, 4, 4, alpha, a, 4, b, -1, beta, c, 1), CUBLAS_STATUS_NOT_SUPPORTED);
   EXPECT_EQ(cublasSgemv_v2(handle_, CUBLAS_OP_N, 0, 4, alpha, a, 4, b, 1, beta, c, 1), CUBLAS_STATUS_SUCCESS);

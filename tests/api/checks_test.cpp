@@ -326,6 +326,21 @@ TEST(Checks, a_checked_call_does_not_wait_for_a_blocked_stream) {
   EXPECT_EQ(outcome.count("PASS cudnnConvolutionForward"), 4u) << outcome.lines;
 }
 
+TEST(Checks, goes_on_after_a_device_reset) {
+  const Outcome outcome = in_child({{"ROCBRIDGE_INTEGRITY", "all"}, {"ROCBRIDGE_LOG", "debug"}}, [] {
+    for (int round = 0; round < 3; ++round) {
+      Layer layer(CUDNN_DATA_FLOAT);
+      if (layer.run(Direction::forward) != 0) return 1;
+      if (cudaDeviceReset() != cudaSuccess) return 2;  // also takes the copies that the check works on
+    }
+    Layer layer(CUDNN_DATA_FLOAT);
+    if (layer.run(Direction::forward) != 0) return 3;
+    return cudaDeviceSynchronize() == cudaSuccess ? 0 : 4;
+  });
+  EXPECT_EQ(outcome.code, 0) << outcome.lines;
+  EXPECT_EQ(outcome.count("PASS cudnnConvolutionForward"), 4u) << outcome.lines;
+}
+
 TEST(Checks, what_cannot_be_checked_is_unchecked_and_strict_refuses_it) {
   const Settings small = with(with(kAllWait, "ROCBRIDGE_INTEGRITY_STAGING_BYTES", "4096"), "ROCBRIDGE_LOG", "info");
   const auto scenario = [] {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/os.hpp"
 #include "tests/soft/hip_support.hpp"
@@ -139,6 +140,38 @@ void use_device_and_report(const char* report, bool stay) {
   const int engine = engine_of(getpid());
   ASSERT_EQ(static_cast<ssize_t>(sizeof engine), write(std::atoi(report), &engine, sizeof engine));
   if (stay) pause();
+}
+
+TEST(HipProcess, questions_start_no_thread_and_map_nothing) {
+  RUN_ALONE();
+  hipDeviceProp_tR0600 properties;
+  HIP_OK(hipInit(0));
+  HIP_OK(hipGetDevicePropertiesR0600(&properties, 0));
+  HIP_OK(hipDeviceSynchronize());
+  HIP_OK(hipFree(nullptr));
+  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+  EXPECT_EQ(1, std::distance(begin(tasks), end(tasks)));
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) EXPECT_EQ(std::string::npos, line.find("memfd:rocbridge")) << line;
+}
+
+TEST(HipProcess, a_program_may_end_with_work_in_flight) {
+  if (hip_test::is_alone()) {
+    static Gate& never = *new Gate;
+    void* p = nullptr;
+    hipStream_t stream = nullptr;
+    HIP_OK(hipMalloc(&p, 4096));
+    HIP_OK(hipStreamCreate(&stream));
+    HIP_OK(hipLaunchHostFunc(stream, &Gate::wait, &never));
+    HIP_OK(hipMemsetAsync(p, 1, 4096, stream));
+    never.wait_entered();
+    return;
+  }
+  const double ms = hip_test::milliseconds([] {
+    EXPECT_EQ(0,
+              hip_test::exit_code(hip_test::start_test_alone("HipProcess.a_program_may_end_with_work_in_flight", {})));
+  });
+  EXPECT_LT(ms, kBoundMs);
 }
 
 TEST(HipProcess, a_crashed_engine_is_an_error) {

@@ -524,8 +524,11 @@ TEST(MiopenConvolution, maps_each_fault_on_purpose_to_a_wrong_result) {
 
 TEST(MiopenConvolution, rejects_an_unknown_fault_at_the_start_of_the_device) {
   RUN_ALONE({"ROCBRIDGE_SOFT_FAULT", "no-such-fault"})
+  miopenHandle_t handle = nullptr;
+  EXPECT_EQ(miopenStatusNotInitialized, miopenCreate(&handle));
+  EXPECT_EQ(nullptr, handle);
   void* p = nullptr;
-  EXPECT_NE(hipSuccess, hipMalloc(&p, 16));
+  EXPECT_EQ(hipErrorNoDevice, hipMalloc(&p, 16));
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 //
 // cuDNN's questions about algorithms: counts, workspace sizes, Get...Algorithm_v7 and Find...Algorithm(Ex). All answers
 // come from the plan that a later execution uses.
+#include "base/log.hpp"
 #include "bridge/amd.hpp"
 #include "bridge/dnn/find.hpp"
 #include "bridge/dnn_entries.hpp"
+#include "bridge/last_error.hpp"
 
 namespace rb::dnn {
 namespace {
@@ -56,9 +58,12 @@ Status workspace_size(const Query& query, int algorithm, std::size_t* size) {
     return bad_param("unknown-enum", "algo is %d; there are %d algorithms", algorithm,
                      algorithm_count(query.direction));
   const int solution = answer.plan->solution_of(algorithm);
-  if (solution < 0)
-    return not_supported("conv-no-solution", "algorithm %s has no solution of AMD's library for %s",
-                         algorithm_name(query.direction, algorithm), answer.plan->problem().describe().c_str());
+  if (solution < 0) {
+    // Programs ask for each algorithm in turn to learn which there are: an answer, not a refusal of work.
+    RB_LOG(info, "convolution", "algorithm %s has no solution of AMD's library for %s",
+           algorithm_name(query.direction, algorithm), answer.plan->problem().describe().c_str());
+    return bridge::answer(CUDNN_STATUS_NOT_SUPPORTED);
+  }
   *size = answer.plan->workspace_bytes(solution, false);
   return {};
 }

@@ -32,13 +32,15 @@ Result<Kernel> kernel_of(const void* host) {
   return fault;
 }
 
-/// Says which kernel was refused and answers 209.
+/// Says which kernel was refused, remembers it and answers 209. A question about it counts as a launch: CUB asks first,
+/// ignores the answer, and its caller then reads a count that nobody wrote.
 Status refuse_kernel(const Kernel& kernel) {
   const ReasonText* reason = find_reason(kReason);
   const std::string name = readable_name(kernel);
   trace_refusal(call().info->row, kNoImage, kReason, name.c_str(), reason->remedy, "");
   if (first_mention(kernel))
     RB_LOG(warn, "refused", "kernel %s: %s [%s]; %s", name.c_str(), reason->text, kReason, reason->remedy);
+  remember_refusal(kNoImage);
   set_last_error(kNoImage);
   return answer(kNoImage);
 }
@@ -48,9 +50,7 @@ Status launch(const void* func, cudaStream_t stream) {
   RB_ASSIGN(const Kernel kernel, kernel_of(func));
   RB_ASSIGN(const hipStream_t live, stream_of(stream));
   static_cast<void>(live);
-  Status refused = refuse_kernel(kernel);
-  remember_refusal(kNoImage);
-  return refused;
+  return refuse_kernel(kernel);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "soft/rocblas_entries.h"
 #include "softrocm/front/core.hpp"
+#include "softrocm/front/hip/device.hpp"
 
 namespace soft::rocblas {
 
@@ -98,6 +99,9 @@ rocblas_status soft_rocblas_create_handle(rocblas_handle* handle) {
   constexpr const char* kEntry = "rocblas_create_handle";
   if (!handle) return refuse(rocblas_status_invalid_handle, kEntry, "the pointer to the result is null");
   *handle = nullptr;
+  // A handle belongs to a device: it starts here, or the refusal comes here.
+  soft::Session* session = nullptr;
+  if (const hipError_t error = soft::session(&session); error != hipSuccess) return from_hip(error, kEntry);
   std::uint32_t index = 0;
   Slot* slot = handles().take(0, &index, [](std::uint32_t) { return true; });
   if (!slot) return refuse(rocblas_status_memory_error, kEntry, "no room for another handle");

@@ -9,6 +9,7 @@
 #include "soft/miopen_entries.h"
 #include "softrocm/front/core.hpp"
 #include "softrocm/front/dnn/objects.hpp"
+#include "softrocm/front/hip/device.hpp"
 
 namespace soft::miopen {
 
@@ -60,6 +61,10 @@ extern "C" {
 miopenStatus_t soft_miopenCreateWithStream(miopenHandle_t* handle, miopenAcceleratorQueue_t stream) {
   constexpr const char* kEntry = "miopenCreateWithStream";
   if (!soft::stream_is_live(stream)) return refuse(miopenStatusBadParm, kEntry, "stream %p is not live", stream);
+  if (handle) *handle = nullptr;
+  // A handle belongs to a device: it starts here, or the refusal comes here.
+  soft::Session* session = nullptr;
+  MIOPEN_TRY(from_hip(soft::session(&session), kEntry));
   return guarded(kEntry, [&] {
     MIOPEN_TRY(create(handles(), handle, kEntry));
     Handle& created = *find(*handle);

@@ -139,17 +139,21 @@ std::string key(const wire::ConvolutionProblem& problem) {
 
 std::vector<Found> ranked(const Problem& problem) {
   std::vector<Found> result;
-  for (const auto& solution : wire::solutions(problem.wire.direction))
-    if (wire::is_applicable(solution, problem.wire))
-      result.push_back({&solution, wire::modelled_time(solution, problem.wire)});
   {
     std::lock_guard lock(problem.handle->mutex);
     if (const auto found = problem.handle->found.find(key(problem.wire)); found != problem.handle->found.end())
-      for (auto& entry : result)
-        for (const Found& measured : found->second)
-          if (measured.solution == entry.solution) entry.time = measured.time;
+      result = found->second;
   }
-  std::ranges::stable_sort(result, {}, &Found::time);
+  // A model's figure does not compare with a measured one: what Find left out comes after what it measured.
+  const auto measured = static_cast<std::ptrdiff_t>(result.size());
+  const float slowest = result.empty() ? 0 : result.back().time;
+  for (const auto& solution : wire::solutions(problem.wire.direction)) {
+    const bool known = std::ranges::any_of(result, [&](const Found& f) { return f.solution == &solution; });
+    if (!known && wire::is_applicable(solution, problem.wire))
+      result.push_back({&solution, std::max(slowest, wire::modelled_time(solution, problem.wire))});
+  }
+  std::stable_sort(result.begin() + measured, result.end(),
+                   [](const Found& a, const Found& b) { return a.time < b.time; });
   return result;
 }
 
