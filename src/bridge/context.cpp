@@ -86,8 +86,12 @@ void mark_driver_initialised() {
 
 Status driver_ready() {
   // The runtime initialises the driver, too.
-  if (!g_driver_initialised.load(std::memory_order_acquire) && g_table.load(std::memory_order_acquire) == nullptr)
-    return fail(Errc::not_initialized, "driver-not-initialised", "cuInit was not called");
+  if (!g_driver_initialised.load(std::memory_order_acquire) && g_table.load(std::memory_order_acquire) == nullptr) {
+    // The program's mistake, not a lost device: told at level info.
+    Fault fault = fail(Errc::bad_context, "driver-not-initialised", "cuInit was not called");
+    fault.native = 3;
+    return fault;
+  }
   return device_ready();
 }
 

@@ -51,7 +51,7 @@ const char* core_folder() {
 }
 
 Status check_process() {
-  g_loads.store(os::library_loads(), std::memory_order_relaxed);
+  const std::uint64_t loads = os::library_loads();
   const std::string ours = core_folder();
   for (const std::string& path : os::mapped_files()) {
     const std::string name = path.substr(path.rfind('/') + 1);
@@ -61,6 +61,7 @@ Status check_process() {
     if (core) return foreign("second-core", path, "a second copy of rocbridge's core");
     return foreign("foreign-cuda-library", path, "a CUDA library that is not rocbridge's");
   }
+  g_loads.store(loads, std::memory_order_relaxed);  // a foreign library is found again at every look
   return {};
 }
 

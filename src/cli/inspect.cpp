@@ -134,6 +134,12 @@ Table stream_table(const ordered_json& json) {
   return table;
 }
 
+/// What the workload says of itself: the values that it ran with, where no option set them.
+ordered_json told_settings(const std::string& output) {
+  const auto json = ordered_json::parse(output, nullptr, false);
+  return json.is_object() ? json : ordered_json::object();
+}
+
 }  // namespace
 
 int inspect_verb(const Verb& verb, const Args& args) {
@@ -198,6 +204,7 @@ int inspect_verb(const Verb& verb, const Args& args) {
 
   std::optional<inspect::PyTorchDrift> pytorch;
   std::vector<inspect::Finding> told;
+  ordered_json said = ordered_json::object();
   for (const auto& name : names) {
     workload.preset = name;
     auto steps = inspect::steps_of(workload, *places);
@@ -217,8 +224,9 @@ int inspect_verb(const Verb& verb, const Args& args) {
       }
       if (step.measures_pytorch)
         inspect::read_pytorch_lines(ended->output, &pytorch, &told);
-      else if (command.verbosity() > 0)
-        std::fputs(ended->output.c_str(), stderr);
+      else if (names.size() == 1)
+        said = told_settings(ended->output);
+      if (command.verbosity() > 0) std::fputs(ended->output.c_str(), stderr);
       if (ended->code != 0 && told.empty()) {
         const std::string how = ended->signal != 0 ? "was ended by signal " + std::to_string(ended->signal)
                                                    : "returned " + std::to_string(ended->code);
@@ -232,17 +240,17 @@ int inspect_verb(const Verb& verb, const Args& args) {
 
   const std::string policy = device.effective_policy();
   ordered_json settings = {{"presets", names}};
-  auto number_or_null = [](long long value, long long absent) {
-    return value == absent ? ordered_json() : ordered_json(value);
-  };
   settings["arch"] = run->devices.empty() ? ordered_json(device.arch) : ordered_json(run->devices.front().gfx);
-  settings["wave"] = run->devices.empty() ? number_or_null(device.wave, 0) : ordered_json(run->devices.front().wave);
-  settings["precision"] = workload.precision.empty() ? ordered_json() : ordered_json(workload.precision);
-  settings["api"] = workload.api.empty() ? ordered_json() : ordered_json(workload.api);
-  settings["batch"] = number_or_null(workload.batch, 0);
-  settings["size"] = number_or_null(workload.size, 0);
-  settings["seq"] = number_or_null(workload.seq, 0);
-  settings["seed"] = number_or_null(workload.seed, -1);
+  settings["wave"] = run->devices.empty() ? ordered_json(device.wave) : ordered_json(run->devices.front().wave);
+  auto setting = [&said, &settings](const char* name, bool set, const ordered_json& value) {
+    settings[name] = set ? value : said.contains(name) ? said[name] : ordered_json();
+  };
+  setting("precision", !workload.precision.empty(), workload.precision);
+  setting("api", !workload.api.empty(), workload.api);
+  setting("batch", workload.batch != 0, workload.batch);
+  setting("size", workload.size != 0, workload.size);
+  setting("seq", workload.seq != 0, workload.seq);
+  setting("seed", workload.seed >= 0, workload.seed);
   settings["policy"] = policy;
   settings["strict"] = device.strict;
   settings["controls"] = run->settings;

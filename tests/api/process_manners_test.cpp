@@ -122,6 +122,7 @@ TEST(Fresh, DISABLED_foreign_library_later) {
   ASSERT_EQ(static_cast<int>(cudaMalloc(&device, 4096)), 0);
   ASSERT_NE(dlopen(std::getenv("DECOY"), RTLD_NOW), nullptr) << dlerror();
   EXPECT_EQ(static_cast<int>(cudaMalloc(&device, 4096)), 3);
+  EXPECT_EQ(static_cast<int>(cudaMalloc(&device, 4096)), 3) << "it is still there";
 }
 
 TEST(Fresh, DISABLED_hip_from_elsewhere) {

@@ -68,7 +68,7 @@ TEST(DnnStridedCopy, maps_every_layout_with_few_copies) {
   check_copy(nchw, strided(dims, {300, 40, 8, 1}), false, 6);  // gap between lines
   check_copy(nhwc, nchw, false, 6);
   check_copy(nchw, nhwc, false, 6);
-  check_copy(strided(dims, {1, 200, 2, 10}), nhwc, false, 12);
+  check_copy(strided(dims, {1, 200, 2, 10}), nhwc, false, 24);
   check_copy(Tensor4::packed({1, 1, 1, 1}, false), Tensor4::packed({1, 1, 1, 1}, true), false, 1);
 }
 

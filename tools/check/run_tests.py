@@ -124,7 +124,7 @@ def compiled(part: str):
                 shutil.rmtree(traces, ignore_errors=True)
                 traces.mkdir(parents=True)
                 env = {"ROCBRIDGE_TRACE": "calls", "ROCBRIDGE_TRACE_DIR": str(traces), "ROCBRIDGE_INTEGRITY": "all",
-                       "ROCBRIDGE_TRACE_RING_BYTES": str(64 << 20)}
+                       "ROCBRIDGE_TRACE_RING_BYTES": str(16 << 20)}
             gtest_program(program, program.name, build, env, tally, only)
     return body
 

@@ -244,6 +244,7 @@ Status Plan::ask_solutions(DnnHandle& handle) {
 Result<std::shared_ptr<const Plan>> Plan::build(DnnHandle& handle, const Problem& problem) {
   std::shared_ptr<Plan> plan(new Plan);
   plan->problem_ = problem;
+  plan->element_ = problem.element();
   plan->key_ = problem.hash();
   plan->bound_.fill(-1);
   plan->choose_layout();

@@ -85,6 +85,8 @@ class Plan {
   const Tensor4& amd_y() const { return amd_y_; }
   const Tensor4& amd_output() const;
   bool nhwc() const { return nhwc_; }
+  /// Bytes of one element.
+  std::size_t element() const { return element_; }
   /// Bytes of the program's tensors, gaps included.
   std::size_t x_bytes() const { return bytes_[0]; }
   std::size_t w_bytes() const { return bytes_[1]; }
@@ -104,6 +106,7 @@ class Plan {
   Problem problem_;
   std::uint64_t key_ = 0;  ///< the problem's hash
   Tensor4 amd_x_, amd_w_, amd_y_;
+  std::size_t element_ = 0;
   bool nhwc_ = false;
   bool deterministic_ = false;
   std::array<bool, 3> copies_{};  ///< x, w, y go through a packed copy

@@ -2,6 +2,8 @@
 // Copyright The rocbridge Authors
 #include "bridge/dnn/run.hpp"
 
+#include <utility>
+
 #include "bridge/amd.hpp"
 #include "bridge/dnn/check.hpp"
 #include "bridge/dnn/strided_copy.hpp"
@@ -59,14 +61,6 @@ Status scale(DnnHandle& handle, cudnnDataType_t type, std::int64_t count, float 
   return {};
 }
 
-Status check_buffer(const void* address, std::size_t bytes, std::size_t element, const char* name) {
-  RB_TRY(bridge::check_device_buffer(address, bytes, name));
-  if (word(address) % element != 0)
-    return bad_param("buffer-misaligned", "%s is %p, which is not a multiple of its element's %zu bytes", name, address,
-                     element);
-  return {};
-}
-
 bool ranges_overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
   return a_bytes != 0 && b_bytes != 0 && word(a) < word(b) + b_bytes && word(b) < word(a) + a_bytes;
 }
@@ -76,9 +70,13 @@ bool ranges_overlap(const void* a, std::size_t a_bytes, const void* b, std::size
                    a, a_address, b, b_address);
 }
 
-/// The tensors of one call by role.
+/// Names of x, w and y, and which of them is written, by direction.
+constexpr const char* kNames[3][3] = {{"x", "w", "y"}, {"dx", "w", "dy"}, {"x", "dw", "dy"}};
+constexpr int kOutput[3] = {2, 0, 1};
+
+/// The tensors of one call.
 struct Roles {
-  const char* name[3];
+  const char* const* name;
   void* address[3];
   const Tensor4* shape[3];
   std::size_t bytes[3];
@@ -87,21 +85,33 @@ struct Roles {
 
 Roles roles_of(const Plan& plan, const Operands& operands) {
   const Problem& problem = plan.problem();
-  Roles roles{{"x", "w", "y"},
-              {operands.x, operands.w, operands.y},
-              {&problem.x, &problem.w, &problem.y},
-              {plan.x_bytes(), plan.w_bytes(), plan.y_bytes()},
-              2};
-  if (problem.direction == Direction::backward_data) {
-    roles.name[0] = "dx";
-    roles.name[2] = "dy";
-    roles.output = 0;
-  } else if (problem.direction == Direction::backward_filter) {
-    roles.name[1] = "dw";
-    roles.name[2] = "dy";
-    roles.output = 1;
+  const auto direction = static_cast<std::size_t>(problem.direction);
+  return {kNames[direction],
+          {operands.x, operands.w, operands.y},
+          {&problem.x, &problem.w, &problem.y},
+          {plan.x_bytes(), plan.w_bytes(), plan.y_bytes()},
+          kOutput[direction]};
+}
+
+[[gnu::noinline]] Fault misaligned_fault(const Plan& plan, const Operands& operands) {
+  const Roles roles = roles_of(plan, operands);
+  int which = 0;
+  while (which < 2 && word(roles.address[which]) % plan.element() == 0) ++which;
+  return bad_param("buffer-misaligned", "%s is %p, which is not a multiple of its element's %zu bytes",
+                   roles.name[which], roles.address[which], plan.element());
+}
+
+/// For outputs whose range meets an input's: fine when the strides keep them apart.
+[[gnu::noinline]] Status check_interleaved(const Plan& plan, const Operands& operands) {
+  const Roles roles = roles_of(plan, operands);
+  const int out = roles.output;
+  for (int i = 0; i < 3; ++i) {
+    if (i == out ||
+        provably_disjoint(roles.address[i], *roles.shape[i], roles.address[out], *roles.shape[out], plan.element()))
+      continue;
+    return overlap_fault(roles.name[out], roles.address[out], roles.name[i], roles.address[i]);
   }
-  return roles;
+  return {};
 }
 
 }  // namespace
@@ -134,18 +144,22 @@ bool provably_disjoint(const void* a, const Tensor4& a_shape, const void* b, con
 }
 
 Status check_operands(const Plan& plan, const Operands& operands) {
-  const Roles roles = roles_of(plan, operands);
-  const std::size_t element = plan.problem().element();
-  for (int i = 0; i < 3; ++i) RB_TRY(check_buffer(roles.address[i], roles.bytes[i], element, roles.name[i]));
-  for (int i = 0; i < 3; ++i) {
-    if (i == roles.output) continue;
-    if (!ranges_overlap(roles.address[i], roles.bytes[i], roles.address[roles.output], roles.bytes[roles.output]))
-        [[likely]]
-      continue;
-    if (!provably_disjoint(roles.address[i], *roles.shape[i], roles.address[roles.output], *roles.shape[roles.output],
-                           element))
-      return overlap_fault(roles.name[roles.output], roles.address[roles.output], roles.name[i], roles.address[i]);
-  }
+  const Direction direction = plan.problem().direction;
+  const char* const* names = kNames[static_cast<std::size_t>(direction)];
+  RB_TRY(bridge::check_device_buffer(operands.x, plan.x_bytes(), names[0]));
+  RB_TRY(bridge::check_device_buffer(operands.w, plan.w_bytes(), names[1]));
+  RB_TRY(bridge::check_device_buffer(operands.y, plan.y_bytes(), names[2]));
+  // Elements are of 2 or 4 bytes.
+  if (((word(operands.x) | word(operands.w) | word(operands.y)) & (plan.element() - 1)) != 0) [[unlikely]]
+    return misaligned_fault(plan, operands);
+  const bool x_w = ranges_overlap(operands.x, plan.x_bytes(), operands.w, plan.w_bytes());
+  const bool x_y = ranges_overlap(operands.x, plan.x_bytes(), operands.y, plan.y_bytes());
+  const bool w_y = ranges_overlap(operands.w, plan.w_bytes(), operands.y, plan.y_bytes());
+  const bool meets = direction == Direction::forward         ? x_y || w_y
+                     : direction == Direction::backward_data ? x_w || x_y
+                                                             : x_w || w_y;
+  if (meets) [[unlikely]]
+    return check_interleaved(plan, operands);
   return {};
 }
 
@@ -192,7 +206,18 @@ Status run_composed(DnnHandle& handle, const Plan& plan, int solution, const Ope
   WorkspaceParts parts = plan.parts(solution, scaled);
   void* result = nullptr;
   void* one = nullptr;
-  bool own_scratch = false;
+  // However the call ends, what it enqueued on the handle's scratch comes before the next user.
+  struct ScratchUse {
+    DnnHandle* handle = nullptr;
+    ~ScratchUse() {
+      Status recorded = done();
+      (void)recorded;  // the call has failed already and says why
+    }
+    Status done() {
+      DnnHandle* const used = std::exchange(handle, nullptr);
+      return used == nullptr ? Status() : scratch_used(*used);
+    }
+  } own_scratch;
   if (scaled) {
     // The scaled size was never reported to the program; a workspace that happens to be as large is used.
     if (workspace_is_free(plan, operands, workspace, parts.total)) {
@@ -201,7 +226,7 @@ Status run_composed(DnnHandle& handle, const Plan& plan, int solution, const Ope
     } else {
       RB_ASSIGN(result, take_scratch(handle, plan.scaling_bytes()));
       one = at(result, parts.one - parts.result);
-      own_scratch = true;
+      own_scratch.handle = &handle;
     }
   }
 
@@ -239,7 +264,7 @@ Status run_composed(DnnHandle& handle, const Plan& plan, int solution, const Ope
     RB_TRY(scale(handle, problem.type, packed.elements(), alpha, *target, one, beta, result));
     RB_TRY(copy_strided(packed, result, user, output, element, turn, handle.stream));
   }
-  return own_scratch ? scratch_used(handle) : Status();
+  return own_scratch.done();
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Fault null_output(const char* what) {
 
 Status ready() {
   if (g_holders.load(std::memory_order_acquire) == 0)
-    return fail(Errc::not_initialized, "nvml-not-initialised", "nvmlInit was not called");
+    return fail(Errc::bad_context, "nvml-not-initialised", "nvmlInit was not called");
   return device_ready();
 }
 
@@ -107,7 +107,7 @@ Status nvml_init_with_flags(unsigned int) {
 Status nvml_shutdown() {
   unsigned holders = g_holders.load(std::memory_order_relaxed);
   do {
-    if (holders == 0) return fail(Errc::not_initialized, "nvml-not-initialised", "nvmlInit was not called");
+    if (holders == 0) return fail(Errc::bad_context, "nvml-not-initialised", "nvmlInit was not called");
   } while (!g_holders.compare_exchange_weak(holders, holders - 1, std::memory_order_acq_rel));
   return {};
 }
