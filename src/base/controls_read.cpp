@@ -88,12 +88,15 @@ std::string text(const char* key, Origin* origin) {
   }
   std::string why;
   if (allowed(*row, read, &why)) return read;
-  RB_LOG(error, "controls", "%s is '%s': %s; the default '%s' is used", row->variable, read.c_str(), why.c_str(), row->fallback);
+  RB_LOG(error, "controls", "%s is '%s': %s; the default '%s' is used", row->variable, read.c_str(), why.c_str(),
+         row->fallback);
   from = Origin::fallback;
   return value;
 }
 
-long long number(const char* key) { return std::strtoll(text(key).c_str(), nullptr, 10); }
+long long number(const char* key) {
+  return std::strtoll(text(key).c_str(), nullptr, 10);
+}
 
 bool flag(const char* key) {
   const std::string value = text(key);

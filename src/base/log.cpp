@@ -36,7 +36,9 @@ Level level() {
   return static_cast<Level>(value);
 }
 
-void set_level(Level level) { g_level.store(static_cast<int>(level), std::memory_order_relaxed); }
+void set_level(Level level) {
+  g_level.store(static_cast<int>(level), std::memory_order_relaxed);
+}
 
 void write(Level level, const char* component, const char* format, ...) {
   const int saved = errno;

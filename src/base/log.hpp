@@ -14,16 +14,19 @@ enum class Level : std::uint8_t { error, warn, info, debug, trace };
 
 Level level();
 void set_level(Level level);
-inline bool enabled(Level wanted) { return wanted <= level(); }
+inline bool enabled(Level wanted) {
+  return wanted <= level();
+}
 
 /// Writes "rocbridge: <level>: <component>: text". Never throws, keeps errno.
 [[gnu::format(printf, 3, 4)]] void write(Level level, const char* component, const char* format, ...);
 
 }  // namespace rb::log
 
-#define RB_LOG(level_, component, ...)                                                                     \
-  do {                                                                                                     \
-    if (::rb::log::enabled(::rb::log::Level::level_)) ::rb::log::write(::rb::log::Level::level_, component, __VA_ARGS__); \
+#define RB_LOG(level_, component, ...)                                    \
+  do {                                                                    \
+    if (::rb::log::enabled(::rb::log::Level::level_))                     \
+      ::rb::log::write(::rb::log::Level::level_, component, __VA_ARGS__); \
   } while (0)
 
 /// Logs once per place in the source.

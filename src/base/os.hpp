@@ -56,7 +56,9 @@ void close_file(int fd);
 /// Sleeps while *word == expected, at most timeout_ns (0: for ever). Wakes spuriously. Works between processes.
 void futex_wait(const std::atomic<std::uint32_t>* word, std::uint32_t expected, std::uint64_t timeout_ns);
 void futex_wake(const std::atomic<std::uint32_t>* word, int count);
-inline void futex_wake_all(const std::atomic<std::uint32_t>* word) { futex_wake(word, 1 << 30); }
+inline void futex_wake_all(const std::atomic<std::uint32_t>* word) {
+  futex_wake(word, 1 << 30);
+}
 
 // ---- libraries -----------------------------------------------------------------------------------------------------
 /// Opens a library by full path, symbols local. Null and `error` filled on failure.

@@ -46,8 +46,12 @@ std::uint64_t number_in_file(const char* path, std::uint64_t otherwise) {
 
 }  // namespace
 
-std::uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
-std::uint64_t wall_ns() { return clock_ns(CLOCK_REALTIME); }
+std::uint64_t now_ns() {
+  return clock_ns(CLOCK_MONOTONIC);
+}
+std::uint64_t wall_ns() {
+  return clock_ns(CLOCK_REALTIME);
+}
 
 void write_stderr(const char* data, std::size_t size) {
   while (size > 0) {
@@ -61,9 +65,15 @@ void write_stderr(const char* data, std::size_t size) {
   }
 }
 
-std::uint32_t process_id() { return static_cast<std::uint32_t>(::getpid()); }
-std::uint32_t thread_id() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
-void set_thread_name(const char* name) { ::prctl(PR_SET_NAME, name, 0, 0, 0); }
+std::uint32_t process_id() {
+  return static_cast<std::uint32_t>(::getpid());
+}
+std::uint32_t thread_id() {
+  return static_cast<std::uint32_t>(::syscall(SYS_gettid));
+}
+void set_thread_name(const char* name) {
+  ::prctl(PR_SET_NAME, name, 0, 0, 0);
+}
 
 namespace {
 
@@ -165,8 +175,12 @@ const void* map_shared_read(int fd, std::size_t offset, std::size_t size) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
-void unmap(void* address, std::size_t size) { ::munmap(address, size); }
-void exclude_from_fork(void* address, std::size_t size) { ::madvise(address, size, MADV_DONTFORK); }
+void unmap(void* address, std::size_t size) {
+  ::munmap(address, size);
+}
+void exclude_from_fork(void* address, std::size_t size) {
+  ::madvise(address, size, MADV_DONTFORK);
+}
 
 int create_memory_file(const char* name, std::size_t size) {
   const int fd = ::memfd_create(name, MFD_CLOEXEC);
@@ -203,7 +217,9 @@ void* open_library(const std::string& path, std::string* error) {
   return handle;
 }
 
-void* find_symbol(void* library, const char* name) { return ::dlsym(library, name); }
+void* find_symbol(void* library, const char* name) {
+  return ::dlsym(library, name);
+}
 
 std::uint64_t library_loads() {
   std::uint64_t loads = 0;
@@ -254,7 +270,8 @@ Result<Child> spawn(const std::string& path, const std::vector<std::string>& arg
   // The tool's own preloads are for the program, not for its device.
   std::vector<char*> environment;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
-    if (::strncmp(*entry, "LD_PRELOAD=", 11) != 0 && ::strncmp(*entry, "LD_AUDIT=", 9) != 0) environment.push_back(*entry);
+    if (::strncmp(*entry, "LD_PRELOAD=", 11) != 0 && ::strncmp(*entry, "LD_AUDIT=", 9) != 0)
+      environment.push_back(*entry);
   environment.push_back(nullptr);
   pid_t pid = -1;
   const int code = ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), environment.data());
@@ -299,6 +316,8 @@ int wait_readable(const std::vector<int>& fds, int timeout_ms) {
   return -1;
 }
 
-void on_fork_child(void (*in_child)()) { ::pthread_atfork(nullptr, nullptr, in_child); }
+void on_fork_child(void (*in_child)()) {
+  ::pthread_atfork(nullptr, nullptr, in_child);
+}
 
 }  // namespace rb::os

@@ -17,21 +17,21 @@ namespace rb {
 /// (src/bridge/status.cpp).
 enum class Errc : std::uint8_t {
   ok,
-  not_initialized,   ///< no usable device or library handle (missing or damaged AMD directory)
-  invalid_value,     ///< a value outside what the vendor's document allows
-  invalid_handle,    ///< null, freed, foreign or wrong-kind handle or descriptor
-  not_supported,     ///< refused: not built, or AMD's side cannot do it; always has a reason id
-  alloc_failed,      ///< out of host or device memory
-  execution_failed,  ///< the AMD library reported a failure, or a check refused the result
-  internal,          ///< a defect of ours
-  mapping,           ///< memory could not be mapped
-  not_ready,         ///< asynchronous work is still running (600)
-  device_lost,       ///< the device process died or hangs
-  no_device,         ///< there is no device (100)
-  after_fork,        ///< a device entry was called in a forked child (3)
-  bad_context,       ///< no or wrong CUDA context (201)
-  no_binary,         ///< a kernel without usable AMD code (209)
-  not_found,         ///< a named symbol or kernel does not exist (500)
+  not_initialized,         ///< no usable device or library handle (missing or damaged AMD directory)
+  invalid_value,           ///< a value outside what the vendor's document allows
+  invalid_handle,          ///< null, freed, foreign or wrong-kind handle or descriptor
+  not_supported,           ///< refused: not built, or AMD's side cannot do it; always has a reason id
+  alloc_failed,            ///< out of host or device memory
+  execution_failed,        ///< the AMD library reported a failure, or a check refused the result
+  internal,                ///< a defect of ours
+  mapping,                 ///< memory could not be mapped
+  not_ready,               ///< asynchronous work is still running (600)
+  device_lost,             ///< the device process died or hangs
+  no_device,               ///< there is no device (100)
+  after_fork,              ///< a device entry was called in a forked child (3)
+  bad_context,             ///< no or wrong CUDA context (201)
+  no_binary,               ///< a kernel without usable AMD code (209)
+  not_found,               ///< a named symbol or kernel does not exist (500)
   insufficient_workspace,  ///< the workspace given is smaller than the one the query reported
 };
 
@@ -89,17 +89,15 @@ class [[nodiscard]] Result {
 }  // namespace rb
 
 /// Returns the Fault of a Status or Result expression to the caller.
-#define RB_TRY(expression)                                 \
-  do {                                                     \
-    if (auto rb_status_ = (expression); !rb_status_.ok()) \
-      return ::rb::Fault(rb_status_.fault());              \
+#define RB_TRY(expression)                                                                        \
+  do {                                                                                            \
+    if (auto rb_status_ = (expression); !rb_status_.ok()) return ::rb::Fault(rb_status_.fault()); \
   } while (0)
 
 /// RB_ASSIGN(auto x, f()): binds the value of a Result or returns its Fault.
 #define RB_ASSIGN_CAT2(a, b) a##b
 #define RB_ASSIGN_CAT(a, b) RB_ASSIGN_CAT2(a, b)
-#define RB_ASSIGN(target, expression)                                            \
-  auto RB_ASSIGN_CAT(rb_result_, __LINE__) = (expression);                       \
-  if (!RB_ASSIGN_CAT(rb_result_, __LINE__).ok())                                 \
-    return ::rb::Fault(RB_ASSIGN_CAT(rb_result_, __LINE__).fault());             \
+#define RB_ASSIGN(target, expression)                                                                             \
+  auto RB_ASSIGN_CAT(rb_result_, __LINE__) = (expression);                                                        \
+  if (!RB_ASSIGN_CAT(rb_result_, __LINE__).ok()) return ::rb::Fault(RB_ASSIGN_CAT(rb_result_, __LINE__).fault()); \
   target = std::move(*RB_ASSIGN_CAT(rb_result_, __LINE__))

@@ -5,7 +5,9 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -89,6 +91,53 @@ bool find_kernel(const void* host, Kernel* kernel) {
   const long number = find_number(all, host);
   if (number < 0) return false;
   *kernel = all.records[static_cast<std::size_t>(number)];
+  return true;
+}
+
+// Layout of what nvcc emits (docs/design/calls.md): a wrapper in the program points to a container of entries.
+bool choose_image(const Kernel& kernel, int capability, KernelImage* image) {
+  constexpr std::uint32_t kWrapperMagic = 0x466243b1;
+  constexpr std::uint32_t kContainerMagic = 0xba55ed50;
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 31;
+  constexpr std::uint16_t kPtx = 1;
+  constexpr std::uint16_t kElf = 2;
+  const FatBinary* binary = binaries().find(as_pointer(kernel.fat_binary));
+  if (binary == nullptr || binary->wrapper == nullptr) return false;
+  struct Wrapper {
+    std::uint32_t magic, version;
+    const char* data;
+  } wrapper;
+  std::memcpy(&wrapper, binary->wrapper, sizeof wrapper);
+  if (wrapper.magic != kWrapperMagic || wrapper.data == nullptr) return false;
+  struct Container {
+    std::uint32_t magic;
+    std::uint16_t version, header;
+    std::uint64_t size;
+  } container;
+  std::memcpy(&container, wrapper.data, sizeof container);
+  if (container.magic != kContainerMagic || container.header < sizeof container || container.size > kLargest)
+    return false;
+  struct Entry {
+    std::uint16_t kind, version;
+    std::uint32_t header;
+    std::uint64_t payload;
+    std::uint32_t unused[3];
+    std::uint32_t arch;
+  } entry;
+  static_assert(offsetof(Entry, arch) == 28);
+  int machine = 0;
+  int ptx = 0;
+  for (std::uint64_t at = 0; at + sizeof entry <= container.size;) {
+    std::memcpy(&entry, wrapper.data + container.header + at, sizeof entry);
+    if (entry.header < sizeof entry || entry.payload > container.size) break;
+    const int arch = static_cast<int>(entry.arch);
+    if (entry.kind == kElf && arch / 10 == capability / 10 && arch <= capability) machine = std::max(machine, arch);
+    if (entry.kind == kPtx && arch <= capability) ptx = std::max(ptx, arch);
+    at += entry.header + entry.payload;
+  }
+  if (machine == 0 && ptx == 0) return false;
+  // Without PTX beside it, CUDA tells the number that the machine code was made from.
+  *image = {machine != 0 ? machine : capability, machine != 0 ? machine : ptx};
   return true;
 }
 

@@ -28,6 +28,15 @@ void register_kernel(std::uint64_t handle, const void* host, const char* name);
 
 /// The kernel behind a host stub; false if none is registered.
 bool find_kernel(const void* host, Kernel* kernel);
+/// What the program's code for a kernel was compiled for, as CUDA numbers it (86 for 8.6).
+struct KernelImage {
+  int binary = 0;  ///< machine code, or what PTX would be compiled for
+  int ptx = 0;
+};
+/// The image that CUDA would choose for a device of this capability: machine code of the same major number and at most
+/// this minor one, else the highest PTX up to it. False if the fat binary has neither, or cannot be read.
+bool choose_image(const Kernel& kernel, int capability, KernelImage* image);
+
 /// Whether this kernel is asked for the first time: for one log line each.
 bool first_mention(const Kernel& kernel);
 /// Name as written in source, at most 300 characters.

@@ -4,11 +4,15 @@
 // What the classic convolutions answer about algorithms and what they refuse: exact workspaces, bad operands, shapes
 // that do not fit, types and ranks that are not built. Nothing here may crash or write where it must not.
 #include <climits>
+#include <cstdlib>
 
 #include "tests/api/dnn_support.hpp"
 
 namespace dnn_test {
 namespace {
+
+/// A small device, so that a test can fill it.
+[[maybe_unused]] const int kSmallDevice = setenv("ROCBRIDGE_SOFT_MEMORY", "134217728", 0);
 
 constexpr Direction kDirections[] = {Direction::forward, Direction::data, Direction::filter};
 
@@ -65,6 +69,32 @@ TEST_F(ConvolutionCalls, maps_workspace_sizes_when_memory_is_nearly_full) {
   EXPECT_EQ(before, after);
   DNN_OK(cudnnDestroy(other));
   CUDA_OK(cudaFree(hog));
+}
+
+TEST_F(ConvolutionCalls, rejects_scratch_and_searches_when_memory_is_full) {
+  std::size_t bytes = 0, free_bytes = 0, total = 0;
+  DNN_OK(layer.workspace(Direction::forward, 1, &bytes));
+  CUDA_OK(cudaMemGetInfo(&free_bytes, &total));
+  std::vector<void*> hogs;
+  for (std::size_t size = free_bytes; size >= 256; size /= 2) {
+    void* hog = nullptr;
+    while (cudaMalloc(&hog, size) == cudaSuccess) hogs.push_back(hog);
+  }
+  cudaGetLastError();
+  const float two = 2;
+  const auto scaled = [&] {
+    return layer.run(Direction::forward, 1, &two, &zero, x.get(), w.get(), y.get(), work.get(), bytes);
+  };
+  EXPECT_EQ(scaled(), CUDNN_STATUS_ALLOC_FAILED);
+  cudnnConvolutionFwdAlgoPerf_t result;
+  int returned = 0;
+  EXPECT_EQ(cudnnFindConvolutionForwardAlgorithm(layer.handle, layer.x_desc, layer.w_desc, layer.conv, layer.y_desc, 1,
+                                                 &returned, &result),
+            CUDNN_STATUS_ALLOC_FAILED);
+  EXPECT_EQ(run(Direction::forward), CUDNN_STATUS_SUCCESS) << "what needs no memory still runs";
+  for (void* hog : hogs) CUDA_OK(cudaFree(hog));
+  EXPECT_EQ(scaled(), CUDNN_STATUS_SUCCESS) << "and the rest does again";
+  CUDA_OK(cudaDeviceSynchronize());
 }
 
 template <class Perf, class Get>

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -134,6 +135,22 @@ TEST(Nvml, maps_devices) {
   GIVES(7, name_of(device, name, 2));
   GIVES(2, name_of(&count, name, sizeof name));
   GIVES(2, name_of(nullptr, name, sizeof name));
+  struct Process {
+    unsigned pid;
+    unsigned long long bytes;
+  } processes[2] = {};
+  auto* running = find<int(void*, unsigned*, Process*)>(library, "nvmlDeviceGetComputeRunningProcesses");
+  unsigned room = 0;
+  GIVES(7, running(device, &room, nullptr));
+  EXPECT_EQ(room, 1u);
+  void* memory = nullptr;
+  GIVES(0, cudaMalloc(&memory, 1 << 20));
+  room = 2;
+  GIVES(0, running(device, &room, processes));
+  EXPECT_EQ(room, 1u);
+  EXPECT_EQ(processes[0].pid, static_cast<unsigned>(getpid()));
+  EXPECT_GE(processes[0].bytes, 1ull << 20);
+  GIVES(0, cudaFree(memory));
   GIVES(0, find<int()>(library, "nvmlShutdown")());
   GIVES(1, find<int()>(library, "nvmlShutdown")());
 }

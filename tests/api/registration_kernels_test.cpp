@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -164,6 +165,66 @@ TEST_F(Registration, maps_function_attributes) {
   GIVES(209, cudaMemcpy(host_.data(), device_, 64, cudaMemcpyDeviceToHost))
       << "CUB ignores the answer and reads a count";
   GIVES(1, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &g_kernel, 0, 0));
+}
+
+/// A fat binary as nvcc lays it out, with entries of no content.
+struct FatBinaryData {
+  struct Entry {
+    std::uint16_t kind, version;
+    std::uint32_t header;
+    std::uint64_t payload;
+    std::uint32_t unused[3];
+    std::uint32_t arch;
+    std::uint64_t rest[4];
+  };
+  std::uint32_t magic = 0xba55ed50;
+  std::uint16_t version = 1;
+  std::uint16_t header = 16;
+  std::uint64_t size = 0;
+  Entry entries[4] = {};
+  void add(std::uint16_t kind, std::uint32_t arch) {
+    entries[size / sizeof(Entry)] = {kind, 1, sizeof(Entry), 0, {}, arch, {}};
+    size += sizeof(Entry);
+  }
+};
+
+/// CUB asks for the version once and keeps the answer; after an error it would never launch what can be refused.
+TEST_F(Registration, maps_versions_of_images) {
+  const auto versions = [&](FatBinaryData& data) {
+    Wrapper wrapper;
+    wrapper.data = &data;
+    void** binary = __cudaRegisterFatBinary(&wrapper);
+    __cudaRegisterFunction(binary, &g_other, const_cast<char*>(kName), kName, -1, nullptr, nullptr, nullptr, nullptr,
+                           nullptr);
+    cudaFuncAttributes attributes;
+    const int status = static_cast<int>(cudaFuncGetAttributes(&attributes, &g_other));
+    __cudaUnregisterFatBinary(binary);
+    return status != 0 ? -status : attributes.binaryVersion * 1000 + attributes.ptxVersion;
+  };
+  FatBinaryData machine;
+  machine.add(2, 50);
+  machine.add(2, 80);
+  machine.add(2, 86);
+  machine.add(2, 90);
+  EXPECT_EQ(versions(machine), 86086);
+  FatBinaryData older;
+  older.add(2, 80);
+  older.add(1, 86);
+  EXPECT_EQ(versions(older), 80080);
+  FatBinaryData ptx;
+  ptx.add(1, 75);
+  ptx.add(1, 90);
+  ptx.add(2, 90);
+  EXPECT_EQ(versions(ptx), 86075);
+  FatBinaryData none;
+  none.add(2, 90);
+  EXPECT_EQ(versions(none), -209);
+  see_everything();
+  machine.entries[0].header = 3;
+  EXPECT_EQ(versions(machine), -209) << "damaged";
+  see_everything();
+  machine.magic = 7;
+  EXPECT_EQ(versions(machine), -209);
 }
 
 TEST_F(Registration, rejects_kernels_of_unloaded_objects) {

@@ -143,11 +143,12 @@ class Decoys(unittest.TestCase):
             linear = client("b_ops.py", "--only", "lu_factor_ex|^mm fp32", "--allow-refused")
             self.assertNotIn("DECOY", linear.err + linear.out, linear)
 
-    def test_the_library_path_alone_serves_a_plain_wheel(self):
-        done = run(TORCH_PYTHON, "-c", "import torch; print(torch.cuda.is_available(), torch.cuda.get_device_name(0))",
-                   env={"LD_LIBRARY_PATH": str(CUDA)})
-        self.assertEqual(done.code, 0, done)
-        self.assertTrue(done.out.startswith("True "), done)
+    def test_the_library_path_alone_leaves_the_bundled_library_in(self):
+        """The wheel's own copy of cuSPARSELt is then mapped, which is told and refused at the first use of the device."""
+        done = run(TORCH_PYTHON, "-c", "import torch; torch.ones(2).cuda()", env={"LD_LIBRARY_PATH": str(CUDA)})
+        self.assertNotEqual(done.code, 0, done)
+        self.assertIn("torch/lib/libcusparseLt-f80c68d1.so.0", done.err)
+        self.assertIn("rocbridge run", done.err)
 
 
 class Reporting(unittest.TestCase):

@@ -26,7 +26,7 @@ using soft::wire::Tensor4;
 constexpr unsigned kThreads = 2;
 constexpr Direction kDirections[] = {Direction::forward, Direction::backward_data, Direction::backward_weights};
 constexpr Element kElements[] = {Element::single, Element::half, Element::bfloat16};
-enum class Layout { nchw, nhwc, gaps };
+enum class Layout { nchw, nhwc, gaps, tight };
 
 struct Case {
   std::int64_t n, c, h, w, k, r, s;
@@ -54,6 +54,14 @@ Tensor4 tensor(std::array<std::int64_t, 4> lengths, Layout layout) {
     case Layout::gaps:
       t.strides = {c * (h * (2 * w + 3) + 5) + 7, h * (2 * w + 3) + 5, 2 * w + 3, 2};
       break;
+    case Layout::tight: {  // a row begins right after the last element of the one before, with gaps inside
+      std::int64_t extent = 1;
+      for (int i = 3; i >= 0; --i) {
+        t.strides[i] = i == 3 ? 2 : extent;
+        extent += (t.lengths[i] - 1) * t.strides[i];
+      }
+      break;
+    }
   }
   return t;
 }
@@ -219,7 +227,7 @@ TEST(EngineConvolution, maps_every_direction_type_and_layout_exactly_on_integers
   for (std::size_t i = 0; i < std::size(kCases); ++i)
     for (const auto direction : kDirections)
       for (const auto element : kElements)
-        for (const auto layout : {Layout::nchw, Layout::nhwc, Layout::gaps})
+        for (const auto layout : {Layout::nchw, Layout::nhwc, Layout::gaps, Layout::tight})
           check(problem(kCases[i], direction, element, layout), true, i);
 }
 

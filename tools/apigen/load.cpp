@@ -20,7 +20,9 @@ namespace fs = std::filesystem;
   throw std::runtime_error(file + ":" + std::to_string(line) + ": " + text);
 }
 
-int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
+int line_of(const toml::node& node) {
+  return static_cast<int>(node.source().begin.line);
+}
 
 std::string trim(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -28,7 +30,9 @@ std::string trim(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-bool is_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_identifier(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 Parameter parse_parameter(const std::string& declaration, const std::string& where) {
   Parameter parameter;
@@ -48,7 +52,8 @@ Parameter parse_parameter(const std::string& declaration, const std::string& whe
   }
   std::size_t start = head.size();
   while (start > 0 && is_identifier(head[start - 1])) --start;
-  if (start == 0 || start == head.size()) throw std::runtime_error(where + ": parameter without a name: " + declaration);
+  if (start == 0 || start == head.size())
+    throw std::runtime_error(where + ": parameter without a name: " + declaration);
   parameter.name = head.substr(start);
   parameter.type = trim(head.substr(0, start)) + array;
   return parameter;
@@ -120,7 +125,8 @@ std::vector<Library> load_libraries(const fs::path& path, const std::string& sho
   const toml::table document = toml::parse_file(path.string());
   for (const auto& [key, value] : document) {
     const toml::table& table = *value.as_table();
-    check_keys(table, {"soname", "node", "api", "status", "not_supported", "not_implemented", "generation", "data"}, shown);
+    check_keys(table, {"soname", "node", "api", "status", "not_supported", "not_implemented", "generation", "data"},
+               shown);
     Library library;
     library.key = key.str();
     library.soname = string_of(table, "soname", shown);
@@ -137,17 +143,21 @@ std::vector<Library> load_libraries(const fs::path& path, const std::string& sho
 /// `args` must name the prototype's parameters in order.
 void check_arguments(const Export& row) {
   if (row.arguments.size() != row.prototype.parameters.size())
-    fail_at(row.file, row.line, row.name + ": args has " + std::to_string(row.arguments.size()) + " entries, the prototype " +
-                                    std::to_string(row.prototype.parameters.size()));
+    fail_at(row.file, row.line,
+            row.name + ": args has " + std::to_string(row.arguments.size()) + " entries, the prototype " +
+                std::to_string(row.prototype.parameters.size()));
   for (std::size_t i = 0; i < row.arguments.size(); ++i) {
     const std::string& role = row.arguments[i];
     const std::size_t space = role.rfind(' ');
     if (space == std::string::npos || role.substr(space + 1) != row.prototype.parameters[i].name)
-      fail_at(row.file, row.line, row.name + ": args[" + std::to_string(i) + "] '" + role + "' should end with '" +
-                                      row.prototype.parameters[i].name + "'");
-    static const std::set<std::string> kinds = {"value",    "handle",   "desc",       "in dev",   "out dev",   "inout dev", "in host",
-                                                "out host", "in desc",  "inout host", "in scalar", "out handle", "out desc", "out scalar"};
-    if (kinds.count(role.substr(0, space)) == 0) fail_at(row.file, row.line, row.name + ": unknown role '" + role + "'");
+      fail_at(row.file, row.line,
+              row.name + ": args[" + std::to_string(i) + "] '" + role + "' should end with '" +
+                  row.prototype.parameters[i].name + "'");
+    static const std::set<std::string> kinds = {"value",     "handle",     "desc",     "in dev",    "out dev",
+                                                "inout dev", "in host",    "out host", "in desc",   "inout host",
+                                                "in scalar", "out handle", "out desc", "out scalar"};
+    if (kinds.count(role.substr(0, space)) == 0)
+      fail_at(row.file, row.line, row.name + ": unknown role '" + role + "'");
   }
 }
 
@@ -159,8 +169,9 @@ void load_exports(Database& database, const fs::path& root) {
     const toml::table document = toml::parse_file(path.string());
     for (const auto& [key, value] : document) {
       const toml::table& table = *value.as_table();
-      check_keys(table, {"in", "alias", "proto", "since", "status", "reason", "plan", "target", "how", "args", "limits", "tolerance", "sync",
-                         "per_library", "note", "lookup"},
+      check_keys(table,
+                 {"in", "alias", "proto", "since", "status", "reason", "plan", "target", "how", "args", "limits",
+                  "tolerance", "sync", "per_library", "note", "lookup"},
                  shown);
       Export row;
       row.name = key.str();
@@ -171,7 +182,8 @@ void load_exports(Database& database, const fs::path& root) {
       row.libraries = strings(table, "in", shown);
       row.aliases = strings(table, "alias", shown);
       row.prototype_text = string_of(table, "proto", shown);
-      if (!row.prototype_text.empty()) row.prototype = parse_prototype(row.prototype_text, shown + ":" + std::to_string(row.line));
+      if (!row.prototype_text.empty())
+        row.prototype = parse_prototype(row.prototype_text, shown + ":" + std::to_string(row.line));
       row.since = string_of(table, "since", shown);
       row.status = string_of(table, "status", shown);
       row.reason = string_of(table, "reason", shown);
@@ -186,9 +198,12 @@ void load_exports(Database& database, const fs::path& root) {
       row.per_library = table["per_library"].value_or(false);
       if (row.status != "mapped" && row.status != "emulated" && row.status != "trapped")
         fail_at(shown, row.line, row.name + ": status must be mapped, emulated or trapped");
-      if (row.status == "trapped" && row.reason.empty()) fail_at(shown, row.line, row.name + ": a trapped row needs a reason");
-      if (row.status == "mapped" && row.target.empty()) fail_at(shown, row.line, row.name + ": a mapped row needs a target");
-      if (row.status == "emulated" && row.how.empty()) fail_at(shown, row.line, row.name + ": an emulated row says how");
+      if (row.status == "trapped" && row.reason.empty())
+        fail_at(shown, row.line, row.name + ": a trapped row needs a reason");
+      if (row.status == "mapped" && row.target.empty())
+        fail_at(shown, row.line, row.name + ": a mapped row needs a target");
+      if (row.status == "emulated" && row.how.empty())
+        fail_at(shown, row.line, row.name + ": an emulated row says how");
       if (row.implemented() && !row.prototype.known) fail_at(shown, row.line, row.name + ": no prototype");
       if (row.implemented()) check_arguments(row);
       if (seen[api + "/" + row.name]++ != 0) fail_at(shown, row.line, row.name + " is described twice");
@@ -202,11 +217,13 @@ void load_exports(Database& database, const fs::path& root) {
   for (const Reason& reason : database.reasons) reasons.insert(reason.id);
   for (const Export& row : database.exports) {
     for (const std::string& target : row.target)
-      if (functions.count(target) == 0) fail_at(row.file, row.line, row.name + ": target " + target + " is not in api/amd");
+      if (functions.count(target) == 0)
+        fail_at(row.file, row.line, row.name + ": target " + target + " is not in api/amd");
     if (!row.reason.empty() && reasons.count(row.reason) == 0)
       fail_at(row.file, row.line, row.name + ": reason '" + row.reason + "' is not in api/reasons.toml");
     for (const std::string& limit : row.limits)
-      if (reasons.count(limit) == 0) fail_at(row.file, row.line, row.name + ": limit '" + limit + "' is not in api/reasons.toml");
+      if (reasons.count(limit) == 0)
+        fail_at(row.file, row.line, row.name + ": limit '" + limit + "' is not in api/reasons.toml");
     for (const std::string& key : row.libraries) database.library(key);
   }
 }
@@ -224,7 +241,8 @@ void load_functions(Database& database, const fs::path& root) {
         function.library = library.key;
         function.node = string_of(table, "node", shown);
         function.soft = table["soft"].value_or(false);
-        function.prototype = parse_prototype(string_of(table, "proto", shown), shown + ":" + std::to_string(line_of(value)));
+        function.prototype =
+            parse_prototype(string_of(table, "proto", shown), shown + ":" + std::to_string(line_of(value)));
         function.index = database.functions.size();
         database.functions.push_back(std::move(function));
       }
@@ -249,7 +267,8 @@ Database load_database(const fs::path& root) {
   for (const auto& [key, value] : reasons) {
     const toml::table& table = *value.as_table();
     check_keys(table, {"text", "remedy"}, "api/reasons.toml");
-    database.reasons.push_back({std::string(key.str()), string_of(table, "text", "api/reasons.toml"), string_of(table, "remedy", "api/reasons.toml")});
+    database.reasons.push_back({std::string(key.str()), string_of(table, "text", "api/reasons.toml"),
+                                string_of(table, "remedy", "api/reasons.toml")});
   }
   const toml::table controls = toml::parse_file((root / "api/controls.toml").string());
   for (const auto& [key, value] : controls) {
@@ -259,7 +278,8 @@ Database load_database(const fs::path& root) {
     control.key = key.str();
     control.variable = string_of(table, "variable", "api/controls.toml");
     control.type = string_of(table, "type", "api/controls.toml");
-    for (const std::string& item : strings(table, "values", "api/controls.toml")) control.values += (control.values.empty() ? "" : "|") + item;
+    for (const std::string& item : strings(table, "values", "api/controls.toml"))
+      control.values += (control.values.empty() ? "" : "|") + item;
     control.fallback = string_of(table, "default", "api/controls.toml");
     control.help = string_of(table, "help", "api/controls.toml");
     database.controls.push_back(std::move(control));
@@ -270,16 +290,17 @@ Database load_database(const fs::path& root) {
 }
 
 std::string bridge_namespace(const std::string& api) {
-  static const std::map<std::string, std::string> names = {{"cuda_driver", "driver"}, {"cudart", "runtime"}, {"cudnn8", "dnn"},
-                                                           {"cublas", "blas"},        {"cublaslt", "lt"},    {"cusolver", "solver"}};
+  static const std::map<std::string, std::string> names = {{"cuda_driver", "driver"}, {"cudart", "runtime"},
+                                                           {"cudnn8", "dnn"},         {"cublas", "blas"},
+                                                           {"cublaslt", "lt"},        {"cusolver", "solver"}};
   const auto found = names.find(api);
   return found == names.end() ? "misc" : found->second;
 }
 
 std::string bridge_name(const std::string& api, const std::string& name) {
   static const std::map<std::string, std::vector<std::string>> prefixes = {
-      {"cuda_driver", {"cu"}},      {"cudart", {"__cuda", "cuda"}}, {"cudnn8", {"cudnn"}},
-      {"cublas", {"cublas"}},       {"cublaslt", {"cublasLt"}},     {"cusolver", {"cusolver"}}};
+      {"cuda_driver", {"cu"}}, {"cudart", {"__cuda", "cuda"}}, {"cudnn8", {"cudnn"}},
+      {"cublas", {"cublas"}},  {"cublaslt", {"cublasLt"}},     {"cusolver", {"cusolver"}}};
   std::string rest = name;
   if (const auto found = prefixes.find(api); found != prefixes.end())
     for (const std::string& prefix : found->second)
@@ -289,8 +310,12 @@ std::string bridge_name(const std::string& api, const std::string& name) {
       }
   std::string out;
   for (std::size_t i = 0; i < rest.size(); ++i) {
-    const auto upper = [&](std::size_t k) { return k < rest.size() && std::isupper(static_cast<unsigned char>(rest[k])) != 0; };
-    const auto lower = [&](std::size_t k) { return k < rest.size() && std::islower(static_cast<unsigned char>(rest[k])) != 0; };
+    const auto upper = [&](std::size_t k) {
+      return k < rest.size() && std::isupper(static_cast<unsigned char>(rest[k])) != 0;
+    };
+    const auto lower = [&](std::size_t k) {
+      return k < rest.size() && std::islower(static_cast<unsigned char>(rest[k])) != 0;
+    };
     if (i > 0 && upper(i) && rest[i - 1] != '_' && (lower(i - 1) || (upper(i - 1) && lower(i + 1)))) out += '_';
     out += static_cast<char>(std::tolower(static_cast<unsigned char>(rest[i])));
   }

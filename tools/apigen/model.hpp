@@ -53,8 +53,8 @@ struct Export {
   std::string tolerance;
   std::string sync;
   bool per_library = false;
-  /// Driver: the names and first versions under which cuGetProcAddress finds it ("cuMemAlloc 3020"), with "thread" at the
-  /// end for the per-thread stream form.
+  /// Driver: the names and first versions under which cuGetProcAddress finds it ("cuMemAlloc 3020"), with "thread" at
+  /// the end for the per-thread stream form.
   std::vector<std::string> lookup;
   std::string file;
   int line = 0;

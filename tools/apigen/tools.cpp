@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <regex>
 #include <set>
 
 #define TOML_HEADER_ONLY 1
@@ -27,7 +28,7 @@ std::vector<fs::path> files_below(const fs::path& folder) {
 }
 
 /// Where each bridge function is defined: "dnn::set_stream" -> "src/bridge/dnn/handle.cpp:41". A definition is a line
-/// that starts in the first column and holds "name(".
+/// that starts in the first column and holds "name(", or one that expands a family there: "GEMM_PAIR(GEMM, name, ...".
 std::map<std::string, std::string> find_definitions(const fs::path& root) {
   std::map<std::string, std::string> found;
   for (const fs::path& path : files_below(root / "src/bridge")) {
@@ -44,8 +45,12 @@ std::map<std::string, std::string> find_definitions(const fs::path& root) {
       while (start > 0 && (std::isalnum(static_cast<unsigned char>(line[start - 1])) != 0 || line[start - 1] == '_'))
         --start;
       const std::string name = line.substr(start, open - start);
-      if (!name.empty())
-        found.emplace(ns + "::" + name, fs::relative(path, root).string() + ":" + std::to_string(number));
+      const std::string place = fs::relative(path, root).string() + ":" + std::to_string(number);
+      if (!name.empty()) found.emplace(ns + "::" + name, place);
+      if (start != 0 || name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != std::string::npos) continue;
+      static const std::regex word("[a-z][a-z0-9_]*");
+      for (auto it = std::sregex_iterator(line.begin(), line.end(), word); it != std::sregex_iterator(); ++it)
+        for (const char* suffix : {"", "_64"}) found.emplace(ns + "::" + it->str() + suffix, place);
     }
   }
   return found;

@@ -42,15 +42,21 @@ std::string strip_tag(std::string type) {
 
 /// "char[256]" and "name" -> "char name[256]"; pointers to functions likewise.
 std::string declare(const std::string& type, const std::string& name) {
-  if (const std::size_t at = type.find("(*)"); at != std::string::npos) return type.substr(0, at + 2) + name + type.substr(at + 2);
-  if (const std::size_t at = type.find('['); at != std::string::npos) return type.substr(0, at) + " " + name + type.substr(at);
+  if (const std::size_t at = type.find("(*)"); at != std::string::npos)
+    return type.substr(0, at + 2) + name + type.substr(at + 2);
+  if (const std::size_t at = type.find('['); at != std::string::npos)
+    return type.substr(0, at) + " " + name + type.substr(at);
   return type + " " + name;
 }
 
 class Module {
  public:
-  Module(const fs::path& root, const std::string& name, std::set<std::string>& defined, std::set<std::string>& enumerators)
-      : name_(name), defined_(defined), enumerators_(enumerators), document_(toml::parse_file((root / "api/types" / (name + ".toml")).string())) {}
+  Module(const fs::path& root, const std::string& name, std::set<std::string>& defined,
+         std::set<std::string>& enumerators)
+      : name_(name),
+        defined_(defined),
+        enumerators_(enumerators),
+        document_(toml::parse_file((root / "api/types" / (name + ".toml")).string())) {}
 
   std::vector<std::string> includes() const {
     std::vector<std::string> out;
@@ -88,7 +94,8 @@ class Module {
         largest = std::max(largest, n);
         if (enumerators_.insert(std::string(item.str())).second) body << "  " << item.str() << " = " << n << ",\n";
       }
-      out << "\nenum " << name << " : " << (largest > 0x7fffffffLL ? "unsigned" : "int") << " {\n" << body.str() << "};\n";
+      out << "\nenum " << name << " : " << (largest > 0x7fffffffLL ? "unsigned" : "int") << " {\n"
+          << body.str() << "};\n";
     }
   }
 
@@ -181,7 +188,8 @@ class Module {
     if (structs == nullptr) return;
     std::set<std::string> waiting(forward_);
     const std::function<void(std::string)> emit = [&](std::string name) {
-      if (const auto alias = typedefs_.find(name); alias != typedefs_.end() && alias->second.find('*') == std::string::npos) {
+      if (const auto alias = typedefs_.find(name);
+          alias != typedefs_.end() && alias->second.find('*') == std::string::npos) {
         for (const std::string& used : identifiers(alias->second))
           if (used != name) emit(used);
         return;

@@ -35,16 +35,11 @@ TRAPS = ROOT / "docs" / "policy" / "traps.md"
 MARK = "<!-- From here on made from api/reasons.toml by tools/check/docs.py --write. -->\n"
 
 
-def sentence(text: str) -> str:
-    first = text.split()[0]
-    return text if first != first.lower() else text[0].upper() + text[1:]
-
-
 def with_reasons(text: str) -> str:
     """The page with its list of reasons as api/reasons.toml has it."""
     rows = tomllib.loads((ROOT / "api" / "reasons.toml").read_text())
-    listed = "".join(f"\n### {name}\n\n{sentence(row['text'])}.\n\nRemedy: {row['remedy']}.\n"
-                     for name, row in rows.items())
+    listed = "\n| reason | why | remedy |\n|---|---|---|\n" + "".join(
+        f"| `{name}` | {row['text']} | {row['remedy']} |\n".replace("||", "\\|\\|") for name, row in rows.items())
     return text[:text.index(MARK) + len(MARK)] + listed
 
 

@@ -5,9 +5,17 @@
 #include <cinttypes>
 #include <cstring>
 #include <limits>
+#include <vector>
+
+#include "bridge/amd.hpp"
 
 namespace rb::blas {
+
+using bridge::amd;
+
 namespace {
+
+constexpr std::int64_t kMostMatrices = 64;
 
 using integrity::ElementType;
 using integrity::TensorView;
@@ -81,10 +89,6 @@ std::uint64_t use_key(const Product& p) {
 
 bridge::checks::Gemm describe_check(const Product& p, bool reads_inputs) {
   bridge::checks::Gemm check;
-  if (p.batch == Batch::array) {
-    check.no_reference = "the matrices are named by an array in device memory";
-    return check;
-  }
   if (p.a.stride < 0 || p.b.stride < 0 || p.c.stride < 0) {
     check.no_reference = "a batch stride is negative";
     return check;
@@ -112,6 +116,57 @@ bridge::checks::Gemm describe_check(const Product& p, bool reads_inputs) {
                           " -k %" PRId64 " --lda %" PRId64 " --ldb %" PRId64 " --ldc %" PRId64,
                           "NTC"[p.trans_a], "NTC"[p.trans_b], p.m, p.n, p.k, p.a.ld, p.b.ld, p.c.ld);
   return check;
+}
+
+bridge::checks::Scope& ProductCheck::add() {
+  return *scopes_.emplace_back(std::make_unique<bridge::checks::Scope>());
+}
+
+Status ProductCheck::begin_array(hipStream_t stream, const Product& p, bool reads_inputs) {
+  bridge::checks::Gemm unchecked;
+  if (p.count > kMostMatrices) {
+    unchecked.no_reference = "a batch of more than 64 pointers";
+    return add().begin(stream, std::move(unchecked));
+  }
+  // Waiting here could wait for a host function that waits for this call.
+  if (RB_AMD_RAW(hipStreamQuery, stream) != hipSuccess) {
+    unchecked.no_reference = "the pointers of the batch may not be written yet";
+    return add().begin(stream, std::move(unchecked));
+  }
+  const auto count = static_cast<std::size_t>(p.count);
+  std::vector<const void*> pointers[3];
+  const Operand* const operands[3] = {&p.a, &p.b, &p.c};
+  for (std::size_t i = reads_inputs ? 0 : 2; i < 3; ++i) {
+    pointers[i].resize(count);
+    RB_TRY(RB_HIP(hipMemcpyAsync, static_cast<void*>(pointers[i].data()), operands[i]->data, count * sizeof(void*),
+                  hipMemcpyDeviceToHost, stream));
+  }
+  RB_TRY(RB_HIP(hipStreamSynchronize, stream));
+  for (std::size_t item = 0; item < count; ++item) {
+    Product one = p;
+    one.batch = Batch::single;
+    one.count = 1;
+    if (reads_inputs) {
+      one.a.data = pointers[0][item];
+      one.b.data = pointers[1][item];
+    }
+    one.c.data = pointers[2][item];
+    RB_TRY(check_memory(one, reads_inputs));
+    RB_TRY(add().begin(stream, describe_check(one, reads_inputs)));
+  }
+  return {};
+}
+
+Status ProductCheck::begin(hipStream_t stream, const Product& p, bool reads_inputs) {
+  if (p.batch == Batch::array) return begin_array(stream, p, reads_inputs);
+  return add().begin(stream, describe_check(p, reads_inputs));
+}
+
+Status ProductCheck::finish() {
+  Status first;
+  for (const std::unique_ptr<bridge::checks::Scope>& scope : scopes_)
+    if (Status status = scope->finish(); !status.ok() && first.ok()) first = std::move(status);
+  return first;
 }
 
 }  // namespace rb::blas

@@ -193,31 +193,6 @@ Status run_parts(Session& session, const Product& whole) {
   return {};
 }
 
-/// Level 0: memory behind the pointers.
-Status check_memory(const Product& p, bool reads_inputs) {
-  if (p.batch == Batch::array) {
-    const __int128 bytes = static_cast<__int128>(p.count) * static_cast<__int128>(sizeof(void*));
-    if (reads_inputs) {
-      RB_TRY(check_device_memory(p.a.data, 0, bytes, "Aarray"));
-      RB_TRY(check_device_memory(p.b.data, 0, bytes, "Barray"));
-    }
-    return check_device_memory(p.c.data, 0, bytes, "Carray");
-  }
-  const auto check = [&](const Operand& operand, std::int64_t rows, std::int64_t columns, const char* name) {
-    const Extent range = extent(operand, rows, columns, p.count);
-    const auto bytes = static_cast<__int128>(element_bytes(operand.type));
-    return check_device_memory(operand.data, range.begin * bytes, range.end * bytes, name);
-  };
-  if (reads_inputs) {
-    RB_TRY(check(p.a, rows_of_a(p), columns_of_a(p), "A"));
-    RB_TRY(check(p.b, rows_of_b(p), columns_of_b(p), "B"));
-    if (p.c.data == p.a.data || p.c.data == p.b.data)
-      return fail(Errc::invalid_value, "operand-overlap", "C and %s are both at %p", p.c.data == p.a.data ? "A" : "B",
-                  p.c.data);
-  }
-  return p.own_output ? Status() : check(p.c, p.m, p.n, "C");
-}
-
 Status check_and_run(cublasHandle_t handle, Product p) {
   RB_TRY(check_arguments(p));
   if (p.m == 0 || p.n == 0 || p.count == 0) return {};
@@ -250,13 +225,37 @@ Status check_and_run(cublasHandle_t handle, Product p) {
   }
   Session session;
   RB_TRY(session.open(handle, p.scalars_on_device));
-  bridge::checks::Scope check;
-  if (bridge::checks::wanted(use_key(p))) RB_TRY(check.begin(session.stream(), describe_check(p, reads_inputs)));
+  ProductCheck check;
+  if (bridge::checks::wanted(use_key(p))) RB_TRY(check.begin(session.stream(), p, reads_inputs));
   RB_TRY(run_parts(session, p));
   return check.finish();
 }
 
 }  // namespace
+
+Status check_memory(const Product& p, bool reads_inputs) {
+  if (p.batch == Batch::array) {
+    const __int128 bytes = static_cast<__int128>(p.count) * static_cast<__int128>(sizeof(void*));
+    if (reads_inputs) {
+      RB_TRY(check_device_memory(p.a.data, 0, bytes, "Aarray"));
+      RB_TRY(check_device_memory(p.b.data, 0, bytes, "Barray"));
+    }
+    return check_device_memory(p.c.data, 0, bytes, "Carray");
+  }
+  const auto check = [&](const Operand& operand, std::int64_t rows, std::int64_t columns, const char* name) {
+    const Extent range = extent(operand, rows, columns, p.count);
+    const auto bytes = static_cast<__int128>(element_bytes(operand.type));
+    return check_device_memory(operand.data, range.begin * bytes, range.end * bytes, name);
+  };
+  if (reads_inputs) {
+    RB_TRY(check(p.a, rows_of_a(p), columns_of_a(p), "A"));
+    RB_TRY(check(p.b, rows_of_b(p), columns_of_b(p), "B"));
+    if (p.c.data == p.a.data || p.c.data == p.b.data)
+      return fail(Errc::invalid_value, "operand-overlap", "C and %s are both at %p", p.c.data == p.a.data ? "A" : "B",
+                  p.c.data);
+  }
+  return p.own_output ? Status() : check(p.c, p.m, p.n, "C");
+}
 
 Extent extent(const Operand& operand, std::int64_t rows, std::int64_t columns, std::int64_t count) {
   if (rows <= 0 || columns <= 0 || count <= 0) return {0, 0};

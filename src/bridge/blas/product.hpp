@@ -48,6 +48,10 @@ struct Extent {
 };
 Extent extent(const Operand& operand, std::int64_t rows, std::int64_t columns, std::int64_t count);
 
+/// Level 0: the memory behind the pointers. `reads_inputs`: false when alpha or k is 0, A and B are then not looked at.
+/// Of a pointer batch the arrays alone are checked. Faults: invalid_value.
+Status check_memory(const Product& product, bool reads_inputs);
+
 /// Sizes of the parts that a product is cut into, so that AMD's kernels neither meet more than 2^19 rows or columns
 /// (rocm-libraries issue 8645: work-groups beyond that are not launched) nor a 32-bit element offset overflow
 /// (rocm-libraries pull request 12145).

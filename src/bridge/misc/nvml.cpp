@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/os.hpp"
 #include "bridge/amd.hpp"
 #include "bridge/context.hpp"
 #include "bridge/device.hpp"
+#include "bridge/memory.hpp"
 #include "bridge/misc_entries.hpp"
 
 namespace rb::misc {
@@ -79,6 +81,32 @@ Status by_pci_id(const char* pciBusId, nvmlDevice_t* device) {
   return {};
 }
 
+/// The one process that this one knows of: itself, with the device memory that HIP says is taken.
+template <class Info>
+Status running_processes(nvmlDevice_t device, unsigned int* infoCount, Info* infos) {
+  if (infoCount == nullptr) return null_output("infoCount");
+  RB_ASSIGN(const int number, device_of(device));
+  const unsigned room = *infoCount;
+  *infoCount = 1;
+  if (room == 0) {
+    Fault fault = fail(Errc::invalid_value, "buffer-short", "there is 1 process and room for none");
+    fault.native = kInsufficientSize;
+    return fault;
+  }
+  if (infos == nullptr) return null_output("infos");
+  if (number != current_device()) {
+    *infoCount = 0;  // HIP tells the memory of the current device only
+    return {};
+  }
+  std::size_t free_bytes = 0;
+  std::size_t total = 0;
+  RB_TRY(memory_info(&free_bytes, &total));
+  std::memset(static_cast<void*>(infos), 0, sizeof *infos);
+  infos->pid = os::process_id();
+  infos->usedGpuMemory = total - free_bytes;
+  return {};
+}
+
 Status driver_version(int* cudaDriverVersion) {
   if (cudaDriverVersion == nullptr) return null_output("cudaDriverVersion");
   *cudaDriverVersion = told_driver_version();
@@ -135,6 +163,19 @@ Status nvml_system_get_cuda_driver_version(int* cudaDriverVersion) {
 }
 Status nvml_system_get_cuda_driver_version_v2(int* cudaDriverVersion) {
   return driver_version(cudaDriverVersion);
+}
+
+Status nvml_device_get_compute_running_processes(nvmlDevice_t device, unsigned int* infoCount,
+                                                 nvmlProcessInfo_v1_t* infos) {
+  return running_processes(device, infoCount, infos);
+}
+Status nvml_device_get_compute_running_processes_v2(nvmlDevice_t device, unsigned int* infoCount,
+                                                    nvmlProcessInfo_v2_t* infos) {
+  return running_processes(device, infoCount, infos);
+}
+Status nvml_device_get_compute_running_processes_v3(nvmlDevice_t device, unsigned int* infoCount,
+                                                    nvmlProcessInfo_t* infos) {
+  return running_processes(device, infoCount, infos);
 }
 
 Status nvml_device_get_index(nvmlDevice_t device, unsigned int* index) {

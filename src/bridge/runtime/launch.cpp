@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "bridge/context.hpp"
+#include "bridge/device.hpp"
 #include "bridge/guard.hpp"
 #include "bridge/last_error.hpp"
 #include "bridge/refusal_trace.hpp"
@@ -67,11 +68,24 @@ Status launch_kernel_ex_c(const cudaLaunchConfig_t* config, const void* func, vo
   return launch(func, config->stream);
 }
 
+/// Answered although the kernel cannot run: CUB keeps the first answer for the life of the process, and after an error
+/// it launches nothing any more that could be refused. What only the machine code tells (registers, shared and local
+/// memory) reads 0.
 Status func_get_attributes(struct cudaFuncAttributes* attr, const void* func) {
   if (attr == nullptr) return fail(Errc::invalid_value, "null-output", "attr is null");
   RB_TRY(runtime_ready());
   RB_ASSIGN(const Kernel kernel, kernel_of(func));
-  return refuse_kernel(kernel);
+  const Capability told = told_capability();
+  KernelImage image;
+  if (!choose_image(kernel, told.major * 10 + told.minor, &image)) return refuse_kernel(kernel);
+  RB_ASSIGN(const hipDeviceProp_tR0600* properties, device_properties(current_device()));
+  *attr = {};
+  attr->binaryVersion = image.binary;
+  attr->ptxVersion = image.ptx;
+  attr->maxThreadsPerBlock = properties->maxThreadsPerBlock;
+  attr->maxDynamicSharedSizeBytes = static_cast<int>(properties->sharedMemPerBlock);
+  attr->preferredShmemCarveout = -1;
+  return {};
 }
 
 Status func_set_attribute(const void* func, enum cudaFuncAttribute attr, int value) {

@@ -27,6 +27,23 @@ std::uint64_t family(const Solution& solution) {
   return solution.id & ~std::uint64_t{0xff};
 }
 
+/// Takes the dimensions by rising stride: each must step over all that the smaller ones reach (`open` 1), or over whole
+/// rows of them with their gaps (`open` 0).
+bool steps_over(const Tensor4& tensor, std::int64_t open) {
+  std::array<bool, 4> taken{};
+  std::int64_t extent = open;
+  for (int round = 0; round < 4; ++round) {
+    int next = -1;
+    for (int i = 0; i < 4; ++i)
+      if (!taken[i] && tensor.lengths[i] > 1 && (next < 0 || tensor.strides[i] < tensor.strides[next])) next = i;
+    if (next < 0) return true;
+    if (tensor.strides[next] < extent) return false;
+    taken[next] = true;
+    extent = (tensor.lengths[next] - open) * tensor.strides[next] + open * extent;
+  }
+  return true;
+}
+
 std::uint64_t rounded(std::uint64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
@@ -49,19 +66,11 @@ bool Tensor4::is_packed() const {
 }
 
 bool Tensor4::is_injective() const {
-  // Takes the dimensions by rising stride: each must step over everything that the smaller ones reach.
-  std::array<bool, 4> taken{};
-  std::int64_t extent = 1;
-  for (int round = 0; round < 4; ++round) {
-    int next = -1;
-    for (int i = 0; i < 4; ++i)
-      if (!taken[i] && lengths[i] > 1 && (next < 0 || strides[i] < strides[next])) next = i;
-    if (next < 0) return true;
-    if (strides[next] < extent) return false;
-    taken[next] = true;
-    extent += (lengths[next] - 1) * strides[next];
-  }
-  return true;
+  return steps_over(*this, 1);
+}
+
+bool Tensor4::is_nested() const {
+  return steps_over(*this, 0);
 }
 
 std::span<const Solution> solutions(Direction direction) {

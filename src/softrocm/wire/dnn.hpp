@@ -36,6 +36,8 @@ struct Tensor4 {
   bool is_packed() const;
   /// Whether no two elements share an address: each stride steps over all that the smaller ones reach.
   bool is_injective() const;
+  /// The same with whole rows: a row's gap after its last element is not used by a larger dimension either.
+  bool is_nested() const;
   bool operator==(const Tensor4&) const = default;
 };
 

@@ -170,19 +170,19 @@ Plans& plans() {
   return instance;
 }
 
-/// An operand in the caller's memory as a float tensor that oneDNN can describe. 16-bit and overlapping tensors go
-/// through a float copy; a dense one keeps its order of dimensions, so that it is converted in one run.
+/// An operand in the caller's memory as a float tensor that oneDNN can describe. 16-bit tensors and strides that oneDNN
+/// does not take go through a float copy; a dense one keeps its order of dimensions, so that it is converted in one
+/// run.
 class Operand {
  public:
   Operand(const Tensor4& tensor, wire::Element element, void* memory)
       : tensor_(tensor), element_(element), memory_(memory) {
-    const bool as_it_is = is_dense(tensor);
-    seen_ = tensor;
-    direct_ = element == wire::Element::single && tensor.is_injective();
-    if (!direct_ && !as_it_is) seen_ = packed(tensor);
-    linear_ = !direct_ && as_it_is;
-    // The stride of a dimension of length 1 means nothing; a canonical one saves a reorder.
-    if (seen_.is_packed()) seen_ = packed(seen_);
+    direct_ = element == wire::Element::single && tensor.is_nested();
+    linear_ = !direct_ && is_dense(tensor);
+    seen_ = direct_ || linear_ ? tensor : packed(tensor);
+    // The stride of a dimension of length 1 means nothing; oneDNN wants a sensible one.
+    for (int i = 3; i >= 0; --i)
+      if (seen_.lengths[i] == 1) seen_.strides[i] = i == 3 ? 1 : seen_.lengths[i + 1] * seen_.strides[i + 1];
   }
   const Tensor4& seen() const { return seen_; }
 
