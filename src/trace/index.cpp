@@ -122,7 +122,11 @@ class Builder {
     ++index_.segments;
     const File file(path(name));
     SegmentHeader header;
-    if (!file.ok() || !file.read(0, &header, sizeof header)) return damaged(name, 0, "is empty or cut");
+    if (!file.ok() || !file.read(0, &header, sizeof header)) {
+      // A collector killed right after it made the file took nothing from the rings yet.
+      if (!(last && have_rings)) damaged(name, 0, "is empty or cut");
+      return;
+    }
     if (header.magic != kSegmentMagic) return damaged(name, 0, "does not begin like a segment file");
     if (header.version > kFormatVersion) return damaged(name, 0, version_text(header.version));
     if (header.check != header_check(&header, offsetof(SegmentHeader, check))) damaged(name, 0, "has a damaged header");
@@ -132,7 +136,7 @@ class Builder {
     bool ended = false;
     while (at < size && !ended) {
       ChunkHeader chunk;
-      if (size - at < sizeof chunk) return damaged(name, at, "ends in the middle of a chunk's header");
+      if (size - at < sizeof chunk) break;
       if (!file.read(at, &chunk, sizeof chunk)) return damaged(name, at, "cannot be read");
       if (chunk.magic != kChunkMagic || chunk.check != header_check(&chunk, offsetof(ChunkHeader, check))) {
         const std::uint64_t found = find_chunk(file, at + 8, size);
@@ -160,6 +164,7 @@ class Builder {
         }
         case ChunkType::ring_header: {
           RingFacts facts;
+          if (there < chunk.bytes) break;  // cut: see below
           if (there < sizeof facts.bytes || !file.read(at, facts.bytes, sizeof facts.bytes) ||
               chunk.position != header_check(facts.bytes, sizeof facts.bytes)) {
             damaged(name, at, "holds a damaged copy of a ring's header");
@@ -175,7 +180,8 @@ class Builder {
       at += there;
     }
     if (ended && at < size) return damaged(name, at, "goes on after its end");
-    // A collector that was killed leaves the rest in ring files. Where there are none either, the end was cut off.
+    // A collector that was killed leaves the rest, and all that it wrote only in part, in ring files. Where there are
+    // none either, the end was cut off. What a cut takes from the middle of a ring is seen as a hole in its stream.
     if (!ended && last && !have_rings) damaged(name, size, "is not closed and no ring file holds the rest");
   }
 

@@ -5,6 +5,8 @@
 // once per kernel, and remembered until somebody has seen it (DESIGN 5).
 #include "bridge/kernels.hpp"
 
+#include <cstring>
+
 #include "base/log.hpp"
 #include "bridge/context.hpp"
 #include "bridge/device.hpp"
@@ -71,7 +73,7 @@ Status launch_kernel_ex_c(const cudaLaunchConfig_t* config, const void* func, vo
 /// Answered although the kernel cannot run: CUB keeps the first answer for the life of the process, and after an error
 /// it launches nothing any more that could be refused. What only the machine code tells (registers, shared and local
 /// memory) reads 0.
-Status func_get_attributes(struct cudaFuncAttributes* attr, const void* func) {
+Status func_get_attributes(bridge::Library library, struct cudaFuncAttributes* attr, const void* func) {
   if (attr == nullptr) return fail(Errc::invalid_value, "null-output", "attr is null");
   RB_TRY(runtime_ready());
   RB_ASSIGN(const Kernel kernel, kernel_of(func));
@@ -79,12 +81,16 @@ Status func_get_attributes(struct cudaFuncAttributes* attr, const void* func) {
   KernelImage image;
   if (!choose_image(kernel, told.major * 10 + told.minor, &image)) return refuse_kernel(kernel);
   RB_ASSIGN(const hipDeviceProp_tR0600* properties, device_properties(current_device()));
-  *attr = {};
-  attr->binaryVersion = image.binary;
-  attr->ptxVersion = image.ptx;
-  attr->maxThreadsPerBlock = properties->maxThreadsPerBlock;
-  attr->maxDynamicSharedSizeBytes = static_cast<int>(properties->sharedMemPerBlock);
-  attr->preferredShmemCarveout = -1;
+  cudaFuncAttributes answer{};
+  answer.binaryVersion = image.binary;
+  answer.ptxVersion = image.ptx;
+  answer.maxThreadsPerBlock = properties->maxThreadsPerBlock;
+  answer.maxDynamicSharedSizeBytes = static_cast<int>(properties->sharedMemPerBlock);
+  answer.preferredShmemCarveout = -1;
+  // CUDA 11's form is the beginning of CUDA 12's.
+  static_assert(sizeof(cudaFuncAttributes_v118) == 56 && offsetof(cudaFuncAttributes, preferredShmemCarveout) == 48);
+  std::memcpy(static_cast<void*>(attr), &answer,
+              library == bridge::Library::cudart11 ? sizeof(cudaFuncAttributes_v118) : sizeof(cudaFuncAttributes));
   return {};
 }
 
