@@ -19,10 +19,12 @@
 
 namespace {
 
-// Short rounds, so that most are not interrupted. With tracing, a pause after each lets the collector take what was
-// written: the writer is measured, not the disk. The rounds fill a ring of 1 MiB many times over.
+// Short rounds, so that most are not interrupted. With tracing, a pause after some lets the collector take what was
+// written: the writer is measured, not the disk. All rounds together fill a ring of 8 MiB many times over.
 constexpr int kCalls = 400;
 constexpr int kRounds = 400;
+constexpr int kRoundsToPause = 16;
+constexpr const char kRingBytes[] = "8388608";
 constexpr double kBarOff = 100;
 constexpr double kBarCalls = 400;
 constexpr const char kMode[] = "ROCBRIDGE_BENCH_MODE";
@@ -100,7 +102,7 @@ double added(const Convolution& ours, const AmdCall& amd) {
   std::vector<double> rounds;
   for (int i = 0; i < kRounds; ++i) {
     rounds.push_back(nanoseconds(ours) - nanoseconds(amd));
-    if (traced()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (traced() && i % kRoundsToPause == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return bench::median(std::move(rounds));
 }
@@ -156,7 +158,7 @@ int main(int argc, char** argv) {
   setenv("ROCBRIDGE_ROCM_DIR", ROCBRIDGE_BUILD "/bench/null_amd", 1);
   setenv("ROCBRIDGE_INTEGRITY", "off", 1);
   setenv("ROCBRIDGE_TRACE_DIR", directory.c_str(), 1);
-  setenv("ROCBRIDGE_TRACE_RING_BYTES", "1048576", 1);
+  setenv("ROCBRIDGE_TRACE_RING_BYTES", kRingBytes, 1);
   int code = run_mode("off", argv);
   {
     auto collector = rb::trace::Collector::start(directory);

@@ -281,8 +281,8 @@ TEST_F(Driver, primary_context_state_costs_nanoseconds) {
   unsigned flags = 0;
   int active = 0;
   double best = 1e9;
-  constexpr int kCalls = 1000000;
-  for (int round = 0; round < 5; ++round) {
+  constexpr int kCalls = 20000;
+  for (int round = 0; round < 200; ++round) {  // the quietest of many: others use the processor, too
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < kCalls; ++i) static_cast<void>(cuDevicePrimaryCtxGetState(0, &flags, &active));
     const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - begin;

@@ -177,9 +177,9 @@ TEST(RuntimeError, maps_last_error_rules) {
 TEST(RuntimeDevice, current_device_costs_nanoseconds) {
   int device = 0;
   OK(cudaGetDevice(&device));
-  constexpr int kCalls = 1000000;
+  constexpr int kCalls = 20000;
   double best = 1e9;
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 200; ++round) {  // the quietest of many: others use the processor, too
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < kCalls; ++i) static_cast<void>(cudaGetDevice(&device));
     const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - begin;

@@ -195,7 +195,7 @@ TEST(WireTensor, maps_layouts_to_packed_dense_and_overlapping) {
   EXPECT_TRUE(!nhwc.is_packed() && nhwc.is_injective() && soft::engine::is_dense(nhwc));
   EXPECT_TRUE(!gaps.is_packed() && gaps.is_injective() && !soft::engine::is_dense(gaps));
   EXPECT_TRUE(nchw.is_nested() && nhwc.is_nested() && gaps.is_nested());
-  const Tensor4 tight{{2, 3, 4, 5}, {99, 36, 9, 2}};
+  const Tensor4 tight{{2, 3, 4, 5}, {108, 36, 9, 2}};
   EXPECT_TRUE(tight.is_injective() && !tight.is_nested());
   EXPECT_FALSE(overlap.is_injective());
   EXPECT_FALSE(repeat.is_injective());

@@ -165,6 +165,13 @@ TEST(TraceKill, goes_on_without_a_collector_that_was_stopped) {
     if (!collector.ok()) ::_exit(1);
     for (;;) ::pause();
   }
+  // Only then: a program that finds no collector drops from the start.
+  const std::string control = folder.path() + "/" + trace::kControlName;
+  const auto attached = [&] {
+    const std::vector<char> page = read_file(control);
+    return page.size() > offsetof(trace::ControlPage, attached) && page[offsetof(trace::ControlPage, attached)] == 1;
+  };
+  while (!attached()) ::usleep(1000);
   auto* written = shared_memory<std::atomic<std::uint64_t>>();
   const pid_t pid = start_program(folder.path(), 1 << 14, [&] {
     for (std::uint64_t i = 0;; ++i) {
