@@ -239,8 +239,7 @@ class Builder {
     if (!std::isnan(check.fixed.relative_l1)) {
       const Drift drift = {check.fixed.relative_l1, check.fixed.bound, std::string(check.name),
                            std::string(check.tensor), reference_word(check.fixed.reference)};
-      auto ratio = [](const Drift& d) { return d.bound > 0 ? d.relative_l1 / d.bound : d.relative_l1; };
-      if (!row.worst || ratio(drift) > ratio(*row.worst)) row.worst = drift;
+      if (!row.worst || drift.relative_l1 > row.worst->relative_l1) row.worst = drift;
       if (!run_.max_drift || drift.relative_l1 > run_.max_drift->relative_l1) run_.max_drift = drift;
     }
     if (!std::isnan(check.fixed.resolution))
