@@ -37,7 +37,7 @@ def empty_library(listing: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 
 def seconds(preload: list) -> float:
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("ROCBRIDGE_", "LD_"))}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("ROCBRIDGE_", "LD_", "PYTHON"))}
     env |= {"LD_PRELOAD": ":".join(map(str, preload)), "LD_LIBRARY_PATH": str(preload[0].parent)}
     start = time.perf_counter()
     subprocess.run([PYTHON, "-c", "import torch"], env=env, check=True)

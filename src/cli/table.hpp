@@ -16,7 +16,7 @@ struct Cell {
   Cell(std::string t = "", Tone tone_ = Tone::none) : text(std::move(t)), tone(tone_) {}
   Cell(const char* t) : text(t) {}
   std::string text;
-  Tone tone;
+  Tone tone = Tone::none;
 };
 
 struct Table {

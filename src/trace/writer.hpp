@@ -134,7 +134,10 @@ class [[nodiscard]] Record {
     if (static_cast<std::size_t>(end_ - cursor_) < sizeof(ItemHeader) + padded) [[unlikely]] {
       if (!grow(sizeof(ItemHeader) + padded)) return;
     }
-    const ItemHeader header{static_cast<std::uint16_t>(tag), index, type, static_cast<std::uint32_t>(size)};
+    // ItemHeader as one word: built member by member, its copy waits for the narrower stores.
+    const std::uint64_t header = std::uint64_t{static_cast<std::uint16_t>(tag)} | std::uint64_t{index} << 16 |
+                                 std::uint64_t{type} << 24 | std::uint64_t{static_cast<std::uint32_t>(size)} << 32;
+    static_assert(sizeof header == sizeof(ItemHeader));
     std::memcpy(cursor_, &header, sizeof header);
     if (padded != size) std::memset(cursor_ + padded, 0, 8);  // the last word, before the content covers its start
     if (size != 0) std::memcpy(cursor_ + sizeof header, data, size);

@@ -249,8 +249,10 @@ TEST(Checks, traps_a_failed_check_at_the_next_synchronising_call_when_nobody_wai
 }
 
 TEST(Checks, default_checks_the_first_three_uses_of_each_problem) {
-  const Settings settings = {
-      {"ROCBRIDGE_SOFT_FAULT", "zero-output"}, {"ROCBRIDGE_POLICY", "warn"}, {"ROCBRIDGE_INTEGRITY_WAIT", "call"}};
+  const Settings settings = {{"ROCBRIDGE_SOFT_FAULT", "zero-output"},
+                             {"ROCBRIDGE_POLICY", "warn"},
+                             {"ROCBRIDGE_INTEGRITY", "first"},
+                             {"ROCBRIDGE_INTEGRITY_WAIT", "call"}};
   const Outcome outcome = in_child(settings, [] {
     Layer layer(CUDNN_DATA_FLOAT);
     for (int i = 0; i < 10; ++i)

@@ -2,7 +2,7 @@
 """rocbridge inspect: every architecture and type passes with evidence, and every planted fault is caught."""
 import unittest
 
-from support import ROOT, rocbridge
+from support import ROOT, evidence, rocbridge
 
 ARCHITECTURES = ("gfx1200", "gfx1100", "gfx90a")
 PRECISIONS = ("fp32", "fp16", "bf16")
@@ -70,7 +70,7 @@ class Passes(unittest.TestCase):
         self.assertEqual(first["headline"]["max_relative_l1"]["value"], second["headline"]["max_relative_l1"]["value"])
 
     def test_two_presets_in_one_run(self):
-        done = rocbridge("inspect", "conv2d", "gemm", "--format", "json")
+        done = rocbridge("inspect", "conv2d", "gemm", "--format", "json", *evidence("inspect_conv2d_gemm"))
         self.assertEqual(done.code, 0, done)
         names = {entry["name"] for entry in done.json()["entries"]}
         self.assertTrue({"cudnnConvolutionForward", "cublasSgemm_v2"} <= names, names)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,10 @@ WORKLOAD = str(BUILD / "bin" / "rocbridge-workload")
 CUDA = BUILD / "lib" / "cuda"
 TORCH_PYTHON = BUILD / "clients" / "torch-2.3.0" / "bin" / "python"
 CLIENTS = ROOT / "tests" / "e2e" / "clients"
+
+
+# PyTorch's byte code is kept: compiling it again at each import takes seconds.
+UNSET = ("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONDONTWRITEBYTECODE")
 
 
 class Done:
@@ -30,7 +35,7 @@ class Done:
 
 def clean_environment(extra=None):
     """The environment without any ROCBRIDGE_ setting of the person who runs the tests."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("ROCBRIDGE_") and k not in ("LD_PRELOAD", "LD_LIBRARY_PATH")}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("ROCBRIDGE_") and k not in UNSET}
     env["NO_COLOR"] = "1"
     env.update(extra or {})
     return env
@@ -55,6 +60,15 @@ def rocbridge(*arguments, **options):
 def under(*program, options=(), **more):
     """A program under `rocbridge run`."""
     return rocbridge("run", *options, "--", *program, **more)
+
+
+def evidence(name):
+    """Options that keep a trace as evidence for the account of exports, where the test runner asks for it."""
+    place = os.environ.get("TEST_EVIDENCE")
+    if not place:
+        return ()
+    shutil.rmtree(pathlib.Path(place) / name, ignore_errors=True)
+    return ("--trace", str(pathlib.Path(place) / name))
 
 
 def python(code, *arguments, options=(), **more):

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import CLIENTS, CUDA, TORCH_PYTHON, clean_environment, rocbridge, run, under
+from support import CLIENTS, CUDA, TORCH_PYTHON, evidence, rocbridge, run, under
 
 CLASSIC = {"TORCH_CUDNN_V8_API_DISABLED": "1"}
 NVIDIA = {  # folder of the wheel -> libraries in it
@@ -19,8 +19,8 @@ NVIDIA = {  # folder of the wheel -> libraries in it
 }
 
 
-def client(name, *arguments, env=None, timeout=900):
-    return under(TORCH_PYTHON, CLIENTS / name, *arguments, options=("--quiet",), env=env, timeout=timeout)
+def client(name, *arguments, env=None, timeout=900, options=()):
+    return under(TORCH_PYTHON, CLIENTS / name, *arguments, options=("--quiet", *options), env=env, timeout=timeout)
 
 
 def verdicts(done):
@@ -36,7 +36,8 @@ def total(done):
 
 class Convolutions(unittest.TestCase):
     def check(self, env):
-        done = client("a_conv.py", "--allow-refused", "--libs", env=env)
+        done = client("a_conv.py", "--allow-refused", "--libs", env=env,
+                      options=evidence("torch_classic" if env else "torch_graph"))
         passed, failed, refused = total(done)
         self.assertEqual((done.code, failed), (0, 0), done)
         self.assertEqual(passed + refused, 76, done)
@@ -69,7 +70,7 @@ class Convolutions(unittest.TestCase):
 
 class Operators(unittest.TestCase):
     def test_products_are_right_and_nothing_is_wrong(self):
-        done = client("b_ops.py", "--allow-refused", timeout=1500)
+        done = client("b_ops.py", "--allow-refused", timeout=1500, options=evidence("torch_operators"))
         _, failed, _ = total(done)
         self.assertEqual((done.code, failed), (0, 0), done)
         products = {n: v for n, v in verdicts(done).items() if re.match(r"(mm|mm-transposed|bmm|matmul-2d-1d) ", n)}
@@ -77,7 +78,7 @@ class Operators(unittest.TestCase):
         self.assertEqual({n: v for n, v in products.items() if v != "PASS"}, {}, done)
 
     def test_graphs_are_never_wrong(self):
-        done = client("c_graph.py", "--allow-refused")
+        done = client("c_graph.py", "--allow-refused", options=evidence("torch_graphs"))
         self.assertEqual((done.code, total(done)[1]), (0, 0), done)
 
 
