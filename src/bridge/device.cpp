@@ -126,21 +126,6 @@ Status device_attribute(int* value, int attribute, int device) {
   return hip_status(error, "hipDeviceGetAttribute");
 }
 
-Status peer_attribute(int* value, int attribute, int from, int to) {
-  if (value == nullptr) return null_output("value");
-  if (attribute < 1 || attribute > 5)
-    return fail(Errc::invalid_value, "bad-attribute", "there is no peer attribute %d", attribute);
-  RB_TRY(check_device(from));
-  RB_TRY(check_device(to));
-  if (from == to) return fail(Errc::invalid_value, "bad-device", "both devices are %d", from);
-  if (attribute == 5) {
-    *value = 0;
-    return {};
-  }
-  // HIP counts from 0 where CUDA counts from 1.
-  return RB_HIP(hipDeviceGetP2PAttribute, value, static_cast<hipDeviceP2PAttr>(attribute - 1), from, to);
-}
-
 Status can_access_peer(int* value, int device, int peer) {
   if (value == nullptr) return null_output("canAccessPeer");
   RB_TRY(check_device(device));
@@ -150,17 +135,6 @@ Status can_access_peer(int* value, int device, int peer) {
     return {};
   }
   return RB_HIP(hipDeviceCanAccessPeer, value, device, peer);
-}
-
-Status enable_peer(int peer, unsigned flags) {
-  if (flags != 0) return fail(Errc::invalid_value, "bad-flags", "flags are 0x%x; they must be 0", flags);
-  RB_TRY(check_device(peer));
-  return RB_HIP(hipDeviceEnablePeerAccess, peer, flags);
-}
-
-Status disable_peer(int peer) {
-  RB_TRY(check_device(peer));
-  return RB_HIP(hipDeviceDisablePeerAccess, peer);
 }
 
 Status device_pci_id(char* text, int length, int device) {

@@ -29,11 +29,7 @@ Result<const hipDeviceProp_tR0600*> device_properties(int device);
 
 /// CUDA's attribute number; fault 1 for an unknown one.
 Status device_attribute(int* value, int attribute, int device);
-/// CUDA's numbers of cudaDeviceP2PAttr.
-Status peer_attribute(int* value, int attribute, int from, int to);
 Status can_access_peer(int* value, int device, int peer);
-Status enable_peer(int peer, unsigned flags);
-Status disable_peer(int peer);
 
 Status device_pci_id(char* text, int length, int device);
 Status device_by_pci_id(int* device, const char* text);

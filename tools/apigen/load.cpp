@@ -171,7 +171,7 @@ void load_exports(Database& database, const fs::path& root) {
       const toml::table& table = *value.as_table();
       check_keys(table,
                  {"in", "alias", "proto", "since", "status", "reason", "plan", "target", "how", "args", "limits",
-                  "tolerance", "sync", "per_library", "note", "lookup"},
+                  "tolerance", "sync", "per_library", "handler", "note", "lookup"},
                  shown);
       Export row;
       row.name = key.str();
@@ -196,6 +196,7 @@ void load_exports(Database& database, const fs::path& root) {
       row.sync = string_of(table, "sync", shown);
       row.lookup = strings(table, "lookup", shown);
       row.per_library = table["per_library"].value_or(false);
+      row.handler = table["handler"].value_or(false);
       if (row.status != "mapped" && row.status != "emulated" && row.status != "trapped")
         fail_at(shown, row.line, row.name + ": status must be mapped, emulated or trapped");
       if (row.status == "trapped" && row.reason.empty())

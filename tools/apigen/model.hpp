@@ -53,6 +53,7 @@ struct Export {
   std::string tolerance;
   std::string sync;
   bool per_library = false;
+  bool handler = false;
   /// Driver: the names and first versions under which cuGetProcAddress finds it ("cuMemAlloc 3020"), with "thread" at
   /// the end for the per-thread stream form.
   std::vector<std::string> lookup;
@@ -60,7 +61,8 @@ struct Export {
   int line = 0;
   std::size_t index = 0;
 
-  bool implemented() const { return status != "trapped"; }
+  /// Whether a bridge function stands behind it; a trapped row has one when its refusal needs code of its own.
+  bool implemented() const { return status != "trapped" || handler; }
 };
 
 /// One function of an AMD library.

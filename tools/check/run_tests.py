@@ -20,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECKS = ROOT / "tools" / "check"
 PARTS = ("static", "unit", "soft", "api", "golden", "e2e", "evidence")
+CHECK_ALL = {"ROCBRIDGE_INTEGRITY": "all"}  # the api tests have every result checked, beside their own comparisons
 TAIL = 60  # lines of a failed program's output that are shown
 
 
@@ -71,7 +72,7 @@ def static(build: pathlib.Path, tally: Tally, only):
         tally.add(f"static.{name}", code == 0, output)
 
 
-def gtest_program(program: pathlib.Path, name: str, build: pathlib.Path, tally: Tally, only):
+def gtest_program(program: pathlib.Path, name: str, build: pathlib.Path, tally: Tally, only, env: dict):
     """One test a line of the program's own report; a program that dies counts as one more failure."""
     report = build / "reports" / f"{name}.json"
     report.parent.mkdir(exist_ok=True)
@@ -79,7 +80,7 @@ def gtest_program(program: pathlib.Path, name: str, build: pathlib.Path, tally: 
     command = [str(program), "--gtest_brief=1", f"--gtest_output=json:{report}"]
     if only and not only.search(name):
         command.append(f"--gtest_filter={only_filter(program, name, only)}")
-    code, output = run(command)
+    code, output = run(command, env)
     bad = 0
     try:
         suites = json.loads(report.read_text())["testsuites"]
@@ -124,7 +125,7 @@ def compiled(part: str):
         if part != "unit" and len(found) < wanted:
             tally.add(part, False, f"{wanted} test files, {len(found)} programs")
         for program in found:
-            gtest_program(program, program.name, build, tally, only)
+            gtest_program(program, program.name, build, tally, only, CHECK_ALL if part == "api" else {})
     return body
 
 
@@ -159,8 +160,8 @@ def evidence(build: pathlib.Path, tally: Tally, only):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         # Whether the tests pass was counted by the api part, without the cost of tracing. Here only the trace matters.
-        run([str(program), "--gtest_brief=1"], {"ROCBRIDGE_TRACE": "calls", "ROCBRIDGE_TRACE_DIR": str(place),
-                                                "ROCBRIDGE_TRACE_RING_BYTES": str(16 << 20)})
+        run([str(program), "--gtest_brief=1"], CHECK_ALL | {"ROCBRIDGE_TRACE": "calls", "ROCBRIDGE_TRACE_DIR": str(place),
+                                                            "ROCBRIDGE_TRACE_RING_BYTES": str(16 << 20)})
     code, output = run([rocbridge, "coverage", "--collect", str(build / "evidence"), "-o", str(build / "evidence.json")])
     if code == 0:
         code, output = run([sys.executable, str(CHECKS / "evidence.py"), str(build)])

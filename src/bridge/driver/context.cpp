@@ -172,18 +172,6 @@ Status ctx_reset_persisting_l2cache() {
   return context_ready();
 }
 
-Status ctx_enable_peer_access(CUcontext peerContext, unsigned int Flags) {
-  RB_TRY(context_ready());
-  RB_ASSIGN(const Context peer, find_context(word(peerContext)));
-  return enable_peer(peer.device, Flags);
-}
-
-Status ctx_disable_peer_access(CUcontext peerContext) {
-  RB_TRY(context_ready());
-  RB_ASSIGN(const Context peer, find_context(word(peerContext)));
-  return disable_peer(peer.device);
-}
-
 /// Called before nearly every operation of PyTorch: no lock, and no look at the device once it is known.
 Status device_primary_ctx_get_state(CUdevice dev, unsigned int* flags, int* active) {
   if (flags == nullptr || active == nullptr) return null_output(flags == nullptr ? "flags" : "active");

@@ -132,11 +132,6 @@ Status device_can_access_peer(int* canAccessPeer, CUdevice dev, CUdevice peerDev
   return can_access_peer(canAccessPeer, dev, peerDev);
 }
 
-Status device_get_p2p_attribute(int* value, CUdevice_P2PAttribute attrib, CUdevice srcDevice, CUdevice dstDevice) {
-  RB_TRY(driver_ready());
-  return peer_attribute(value, static_cast<int>(attrib), srcDevice, dstDevice);
-}
-
 Status device_get_pci_bus_id(char* pciBusId, int len, CUdevice dev) {
   RB_TRY(driver_ready());
   return device_pci_id(pciBusId, len, dev);

@@ -116,22 +116,8 @@ Status device_get_attribute(int* value, enum cudaDeviceAttr attr, int device) {
   return device_attribute(value, static_cast<int>(attr), device);
 }
 
-Status device_get_p2p_attribute(int* value, enum cudaDeviceP2PAttr attr, int srcDevice, int dstDevice) {
-  return peer_attribute(value, static_cast<int>(attr), srcDevice, dstDevice);
-}
-
 Status device_can_access_peer(int* canAccessPeer, int device, int peerDevice) {
   return can_access_peer(canAccessPeer, device, peerDevice);
-}
-
-Status device_enable_peer_access(int peerDevice, unsigned int flags) {
-  RB_TRY(runtime_ready());
-  return enable_peer(peerDevice, flags);
-}
-
-Status device_disable_peer_access(int peerDevice) {
-  RB_TRY(runtime_ready());
-  return disable_peer(peerDevice);
 }
 
 Status device_get_pci_bus_id(char* pciBusId, int len, int device) {
