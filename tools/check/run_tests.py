@@ -45,8 +45,11 @@ def run(command: list, env: dict = None, timeout: int = 300):
     """(exit code or None for a time-out, output of both streams). The output goes through a file: what a program leaves
     running behind it must not keep us waiting."""
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                   env={**os.environ, **(env or {})}, cwd=ROOT, start_new_session=True)
+        try:
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                       env={**os.environ, **(env or {})}, cwd=ROOT, start_new_session=True)
+        except OSError as error:
+            return None, f"{command[0]} cannot be started: {error}"
         note = ""
         try:
             process.wait(timeout)
