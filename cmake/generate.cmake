@@ -5,6 +5,8 @@
 file(GLOB_RECURSE APIGEN_SOURCES CONFIGURE_DEPENDS tools/apigen/*.cpp)
 add_executable(apigen ${APIGEN_SOURCES} src/base/result.cpp)
 set_target_properties(apigen PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
+# It runs for half a second, and everything waits until it is built.
+target_compile_options(apigen PRIVATE -O1)
 
 file(GLOB_RECURSE API_FILES CONFIGURE_DEPENDS api/*.toml)
 # `explain` shows where an entry is implemented and tested: the generator looks it up in these.
