@@ -23,6 +23,9 @@ set(WRAPPERS)
 foreach(ns ${BRIDGE_NAMESPACES})
   list(APPEND WRAPPERS ${GEN}/bridge/${ns}_wrappers.cpp)
 endforeach()
+# The one place that knows the version is project() in CMakeLists.txt.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/bridge/call_trace.cpp ${CMAKE_SOURCE_DIR}/src/shim/core.cpp
+                            PROPERTIES COMPILE_DEFINITIONS "ROCBRIDGE_VERSION=\"${PROJECT_VERSION}\"")
 rb_part(bridge ${WRAPPERS} ${GEN}/bridge/trap_table.cpp ${GEN}/bridge/entry_names.cpp)
 set_target_properties(rb_integrity PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract=off")
 

@@ -52,7 +52,7 @@ const char* api_name(Api api) {
   const long long bytes = controls::number("trace.ring_bytes");
   options.directory = directory;
   options.ring_bytes = bytes > 0 ? static_cast<std::uint64_t>(bytes) : options.ring_bytes;
-  options.version = "0.1.0";
+  options.version = ROCBRIDGE_VERSION;
   // The name arrays live as long as the process.
   const char** entry_libraries = new const char*[kRowCount];
   for (unsigned i = 0; i < kRowCount; ++i) entry_libraries[i] = api_name(kRows[i].api);

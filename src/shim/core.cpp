@@ -2,4 +2,4 @@
 // Copyright The rocbridge Authors
 //
 // The core is made of the static parts; this file gives it its one own symbol, by which a second copy is noticed.
-extern "C" __attribute__((visibility("default"))) const char rb_core_version[] = "rocbridge core 0.1.0";
+extern "C" __attribute__((visibility("default"))) const char rb_core_version[] = "rocbridge core " ROCBRIDGE_VERSION;
